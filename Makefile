@@ -1,0 +1,36 @@
+# Everything goes through one virtual environment; `make help` lists the targets.
+VENV ?= .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+
+.PHONY: help env check lint test demo bench clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
+
+env: $(STAMP) ## make the virtual environment with Ray and all tools
+
+$(STAMP): pyproject.toml
+	python3 -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+lint: env ## ruff, import contracts, mypy --strict on the pure packages
+	$(VENV)/bin/ruff check rayfleet tests bench
+	$(VENV)/bin/lint-imports
+	$(VENV)/bin/mypy --strict rayfleet/api rayfleet/planning rayfleet/resources rayfleet/raycluster
+
+check: lint ## the quick subset for work in progress
+	$(PY) -m pytest -m 'not ray and not namespaces' --durations=5
+
+test: env ## everything, with each part's share of the time
+	$(PY) tests/run_parts.py
+
+demo: env ## two real Ray clusters on this machine, from YAML
+	$(PY) -m rayfleet.cli.demo
+
+bench: env ## every figure of docs/benchmarks.md
+	$(PY) -m bench
+
+clean: ## remove the environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
