@@ -1,0 +1,55 @@
+"""The operator's configuration as one frozen value, an input of every decision.
+
+It is read once, at start, from the configuration file, flags and environment (the command line does that); KubeRay's switches keep their
+meaning (reference: KubeRay, 2.12, 5.1, 5.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import msgspec
+
+FEATURE_GATES: Mapping[str, bool] = MappingProxyType(
+    {
+        "RayClusterStatusConditions": True,
+        "RayJobDeletionPolicy": True,
+        "RayMultiHostIndexing": True,
+        "RayServiceIncrementalUpgrade": True,
+        "RayCronJob": False,
+        "SidecarSubmitterRestart": False,
+        "RayClusterNetworkPolicy": False,
+        "GCSFaultToleranceEmbeddedStorage": False,
+        "RayClusterMTLS": False,
+        "RayClusterHistoryServer": False,
+        "KubernetesWAS": False,
+    }
+)
+
+
+class InjectedProbes(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Seconds for the probes that the operator adds; a user's own probes are never touched. None: as KubeRay sets them."""
+
+    initial_delay_seconds: int | None = None
+    period_seconds: int | None = None
+
+
+class Configuration(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`featureGates` holds only what differs from the defaults; ask `gate(name)`."""
+
+    api_version: str = "config.ray.io/v1alpha1"
+    kind: str = "Configuration"
+    feature_gates: dict[str, bool] = {}
+    watch_namespace: str = ""
+    reconcile_concurrency: int = 16
+    cluster_domain: str = "cluster.local"
+    enable_probes_injection: bool = True
+    enable_init_container_injection: bool = True
+    enable_login_shell: bool = False
+    injected_probes: InjectedProbes = InjectedProbes()
+    kuberay_version: str = "v1.7.0"
+
+    def gate(self, name: str) -> bool:
+        """Is the feature gate on? Raises KeyError for a gate that does not exist."""
+        return self.feature_gates.get(name, FEATURE_GATES[name])

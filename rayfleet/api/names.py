@@ -1,0 +1,75 @@
+"""Names of children. A Pod's name is a fence: whoever creates the same slot twice gets `AlreadyExists` instead of a second Pod."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+SUFFIX_LENGTH = 5
+STEM_LIMIT = 50
+CLUSTER_NAME_LIMIT = 53
+DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+
+
+class Slot(NamedTuple):
+    """A place for one Pod in a group: which replica, and which host of it. The head has the one slot (0, 0)."""
+
+    replica: int
+    host: int
+
+
+def head_stem(cluster: str) -> str:
+    """What a head Pod's name begins with (KubeRay, 2.3)."""
+    return f"{cluster[:STEM_LIMIT]}-head-"
+
+
+def worker_stem(cluster: str, group: str) -> str:
+    """What a worker Pod's name begins with (KubeRay, 2.3)."""
+    return f"{f'{cluster}-{group}'[:STEM_LIMIT]}-worker-".lower()
+
+
+def head_service_name(cluster: str) -> str:
+    return f"{cluster}-head-svc"
+
+
+def headless_service_name(cluster: str) -> str:
+    return f"{cluster}-headless"
+
+
+def suffix(*parts: object) -> str:
+    """Five characters of Kubernetes' own alphabet for random names, here from a hash over the parts."""
+    digest = hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
+    number = int.from_bytes(digest[:8])
+    letters = []
+    for _ in range(SUFFIX_LENGTH):
+        number, rest = divmod(number, len(ALPHABET))
+        letters.append(ALPHABET[rest])
+    return "".join(letters)
+
+
+@lru_cache(maxsize=1024)
+def slot_names(stem: str, uid: str, group: str, lives: int, replicas: int, hosts: int) -> dict[Slot, str]:
+    """The name of every slot of a group in one life, a function of the arguments alone.
+
+    Five characters do collide in a group of hundreds; a later slot whose hash is taken by an earlier one is hashed again with a count, so
+    that two observers with different caches still agree on every name.
+    """
+    names: dict[Slot, str] = {}
+    taken: set[str] = set()
+    for slot in (Slot(replica, host) for replica in range(replicas) for host in range(hosts)):
+        tries = 0
+        name = stem + suffix(uid, group, *slot, lives)
+        while name in taken:
+            tries += 1
+            name = stem + suffix(uid, group, *slot, lives, tries)
+        taken.add(name)
+        names[slot] = name
+    return names
+
+
+def replica_name(group: str, uid: str, replica: int, lives: int) -> str:
+    """The label value that the Pods of one multi-host replica share (`ray.io/worker-group-replica-name`)."""
+    return f"{group}-{suffix(uid, group, replica, lives, 'replica')}"
