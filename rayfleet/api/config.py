@@ -48,6 +48,7 @@ class Configuration(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     enable_init_container_injection: bool = True
     enable_login_shell: bool = False
     injected_probes: InjectedProbes = InjectedProbes()
+    gcs_wait_period_seconds: int = 5
     kuberay_version: str = "v1.7.0"
 
     def gate(self, name: str) -> bool:

@@ -1,0 +1,48 @@
+"""What marks a child as ours: the controller's owner reference and the labels that all children share (KubeRay, 2.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rayfleet.api import labels
+from rayfleet.api.meta import RAYCLUSTERS
+from rayfleet.api.raycluster import RayCluster
+
+
+def owner_reference(cluster: RayCluster) -> dict[str, Any]:
+    return {
+        "apiVersion": RAYCLUSTERS.api_version,
+        "kind": RAYCLUSTERS.kind,
+        "name": cluster.metadata.name,
+        "uid": cluster.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def identifier(cluster: str, node_type: str) -> str:
+    return f"{cluster}-{node_type}"[:63].rstrip("-")
+
+
+def head_labels(cluster: str) -> dict[str, str]:
+    """The labels of a head's Service, which are its selector too."""
+    return {
+        labels.CLUSTER: cluster,
+        labels.NODE_TYPE: labels.HEAD,
+        labels.IDENTIFIER: identifier(cluster, labels.HEAD),
+        labels.APP_NAME: labels.KUBERAY,
+        labels.APP_CREATED_BY: labels.KUBERAY_OPERATOR,
+    }
+
+
+def pod_labels(cluster: str, node_type: str, group: str) -> dict[str, str]:
+    """The labels that every Ray Pod has, whatever its template says."""
+    return {
+        labels.IS_RAY_NODE: "yes",
+        labels.CLUSTER: cluster,
+        labels.NODE_TYPE: node_type,
+        labels.GROUP: group,
+        labels.IDENTIFIER: identifier(cluster, node_type),
+        labels.APP_NAME: labels.KUBERAY,
+        labels.APP_CREATED_BY: labels.KUBERAY_OPERATOR,
+    }

@@ -1,0 +1,87 @@
+"""Services of a RayCluster: the head's, and the headless one that multi-host groups need (KubeRay, 2.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rayfleet.api import labels
+from rayfleet.api.names import head_service_name, headless_service_name
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.resources import ports
+from rayfleet.resources.ownership import head_labels, owner_reference
+from rayfleet.resources.pod import ray_container, template_of
+
+Manifest = dict[str, Any]
+HEAD_PORTS = (ports.CLIENT, ports.DASHBOARD, ports.GCS, ports.METRICS, ports.SERVE)
+
+
+def head_service(cluster: RayCluster) -> Manifest:
+    """The Service by which workers, clients and dashboards find the head.
+
+    Headless unless the user asks for another type: a head that moves is then found at once, before it is ready.
+    """
+    group = cluster.spec.head_group_spec
+    given: Manifest = msgspec.json.decode(group.head_service, type=dict[str, Any]) if bytes(group.head_service) else {}
+    metadata: Manifest = given.get("metadata") or {}
+    marks = head_labels(cluster.metadata.name)
+    annotations = {**(metadata.get("annotations") or {}), **cluster.spec.head_service_annotations}
+    spec = {name: value for name, value in (given.get("spec") or {}).items() if name not in ("selector", "ports")}
+    spec["selector"] = marks
+    spec["ports"] = merged_ports((given.get("spec") or {}).get("ports") or (), head_ports(cluster))
+    kind = spec.setdefault("type", group.service_type or "ClusterIP")
+    if not given and kind == "ClusterIP":
+        spec |= {"clusterIP": "None", "publishNotReadyAddresses": True}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": metadata.get("name") or head_service_name(cluster.metadata.name),
+            "namespace": cluster.metadata.namespace,
+            "labels": {**(metadata.get("labels") or {}), **marks},
+            **({"annotations": annotations} if annotations else {}),
+            "ownerReferences": [owner_reference(cluster)],
+        },
+        "spec": spec,
+    }
+
+
+def head_ports(cluster: RayCluster) -> list[Manifest]:
+    """The head container's declared ports, else Ray's own as the start parameters set them; metrics always."""
+    group = cluster.spec.head_group_spec
+    declared = dict(ports.container_ports(ray_container(template_of(group.template))))
+    wanted = declared or {name: ports.port_of(name, group.ray_start_params) for name in HEAD_PORTS}
+    wanted.setdefault(ports.METRICS, ports.port_of(ports.METRICS, group.ray_start_params))
+    return [
+        {"name": name, "port": number, "targetPort": number, "protocol": "TCP", "appProtocol": "tcp"}
+        for name, number in sorted(wanted.items())
+    ]
+
+
+def merged_ports(given: Any, own: list[Manifest]) -> list[Manifest]:
+    """The user's ports, then those of ours whose name and number are free."""
+    names = {port.get("name") for port in given}
+    numbers = {port.get("port") for port in given}
+    return [*given, *(port for port in own if port["name"] not in names and port["port"] not in numbers)]
+
+
+def headless_service(cluster: RayCluster) -> Manifest:
+    """Gives every worker Pod a name in DNS; made when a group has replicas of several hosts."""
+    name = cluster.metadata.name
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": headless_service_name(name),
+            "namespace": cluster.metadata.namespace,
+            "labels": {labels.HEADLESS_WORKER_SERVICE: name},
+            "ownerReferences": [owner_reference(cluster)],
+        },
+        "spec": {
+            "type": "ClusterIP",
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {labels.CLUSTER: name, labels.NODE_TYPE: labels.WORKER},
+        },
+    }

@@ -1,0 +1,31 @@
+"""Shared memory for Ray's object store (KubeRay, 2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+SHARED_MEMORY = "shared-mem"
+SHARED_MEMORY_PATH = "/dev/shm"
+
+
+def with_shared_memory(spec: dict[str, Any], container: dict[str, Any], params: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The Pod spec and its Ray container with an emptyDir in memory at /dev/shm, as large as the container's memory.
+
+    Left alone when the user put the plasma directory elsewhere or mounts something there.
+    """
+    mounts = list(container.get("volumeMounts") or ())
+    volumes = list(spec.get("volumes") or ())
+    taken = any(mount.get("mountPath", "").rstrip("/") == SHARED_MEMORY_PATH for mount in mounts)
+    if taken or "plasma-directory" in params:
+        return spec, container
+    if not any(volume.get("name") == SHARED_MEMORY for volume in volumes):
+        volumes.append({"name": SHARED_MEMORY, "emptyDir": {"medium": "Memory", **size_limit(container)}})
+    mounts.append({"name": SHARED_MEMORY, "mountPath": SHARED_MEMORY_PATH})
+    return {**spec, "volumes": volumes}, {**container, "volumeMounts": mounts}
+
+
+def size_limit(container: Mapping[str, Any]) -> dict[str, str]:
+    resources: Mapping[str, Any] = container.get("resources") or {}
+    memory = (resources.get("limits") or {}).get("memory") or (resources.get("requests") or {}).get("memory")
+    return {"sizeLimit": str(memory)} if memory else {}
