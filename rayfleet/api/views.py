@@ -1,0 +1,138 @@
+"""Narrow views of children for the caches: only the fields that decisions read, decoded straight from the API's bytes.
+
+Not tracked by the garbage collector, tuples instead of lists, no cycles: many thousands of them are held (see docs/dependencies.md).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from rayfleet.api import labels
+from rayfleet.api.meta import Condition, ObjectMeta
+from rayfleet.api.names import Slot
+
+
+class Terminated(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    exit_code: int = 0
+    reason: str = ""
+    message: str = ""
+
+
+class Waiting(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerState(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    waiting: Waiting | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    name: str = ""
+    ready: bool = False
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+
+
+class ContainerView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    name: str = ""
+
+
+class PodSpecView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    node_name: str = ""
+    restart_policy: str = ""
+    containers: tuple[ContainerView, ...] = ()
+
+
+class PodStatusView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+    pod_ip: str = msgspec.field(default="", name="podIP")
+    conditions: tuple[Condition, ...] | None = None
+    container_statuses: tuple[ContainerStatus, ...] | None = None
+
+
+class PodView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """A Pod as far as decisions read it."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpecView = PodSpecView()
+    status: PodStatusView = PodStatusView()
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def terminating(self) -> bool:
+        return self.metadata.deletion_timestamp is not None
+
+    @property
+    def running(self) -> bool:
+        return self.status.phase == "Running"
+
+    @property
+    def ready(self) -> bool:
+        """Running, and its condition Ready says True."""
+        return self.running and any(found.type == "Ready" and found.status == "True" for found in self.status.conditions or ())
+
+    @property
+    def is_head(self) -> bool:
+        return self.metadata.label(labels.NODE_TYPE) == labels.HEAD
+
+    @property
+    def is_worker(self) -> bool:
+        return self.metadata.label(labels.NODE_TYPE) == labels.WORKER
+
+    @property
+    def group(self) -> str:
+        return self.metadata.label(labels.GROUP)
+
+    @property
+    def slot(self) -> Slot | None:
+        """Which slot of its group the Pod fills, as its labels say; None when they do not."""
+        replica = self.metadata.label(labels.REPLICA_INDEX)
+        host = self.metadata.label(labels.HOST_INDEX) or "0"
+        return Slot(int(replica), int(host)) if replica.isdecimal() and host.isdecimal() else None
+
+    @property
+    def ray_status(self) -> ContainerStatus | None:
+        """The status of the Ray container: the spec's container 0 (statuses come sorted by name)."""
+        name = self.spec.containers[0].name if self.spec.containers else ""
+        for status in self.status.container_statuses or ():
+            if status.name == name:
+                return status
+        return None
+
+
+class ServicePort(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    name: str = ""
+    port: int = 0
+    target_port: int | str = 0
+    node_port: int = 0
+
+
+class ServiceSpecView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    type: str = "ClusterIP"
+    cluster_ip: str = msgspec.field(default="", name="clusterIP")
+    selector: dict[str, str] | None = None
+    ports: tuple[ServicePort, ...] | None = None
+
+
+class ServiceView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """A Service as far as decisions read it."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ServiceSpecView = ServiceSpecView()
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+
+class MetaView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """Any object, as far as its existence and owner matter."""
+
+    metadata: ObjectMeta = ObjectMeta()
