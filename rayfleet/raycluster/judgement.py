@@ -1,0 +1,109 @@
+"""The conditions of a RayCluster and its old `state`, from what is observed (KubeRay, 1.2).
+
+Conditions are output: no action is decided by one. The one memory among them is `RayClusterProvisioned`, which stays True after the first
+time, as clients expect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rayfleet.api.fault import Fault
+from rayfleet.api.meta import Condition
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.views import PodView
+from rayfleet.planning.conditions import find, is_true
+from rayfleet.raycluster.counters import desired_workers
+from rayfleet.raycluster.observed import Observed
+
+MESSAGE_LIMIT = 1024
+REPLICA_FAILURES = {
+    "FailedToCreateHeadPod": "FailedCreateHeadPod",
+    "FailedToDeleteHeadPod": "FailedDeleteHeadPod",
+    "FailedToCreateWorkerPod": "FailedCreateWorkerPod",
+    "FailedToDeleteWorkerPod": "FailedDeleteWorkerPod",
+}
+
+
+def conditions(observed: Observed, cluster: RayCluster) -> Iterator[Condition]:
+    yield head_ready(observed)
+    yield provisioned(observed, cluster)
+    yield from suspension(observed, cluster)
+    if failure := replica_failure(observed):
+        yield failure
+
+
+def head_ready(observed: Observed) -> Condition:
+    heads = [pod for pod in observed.heads() if not pod.terminating]
+    if not heads:
+        return Condition("HeadPodReady", "False", "HeadPodNotFound", "there is no head Pod")
+    head = heads[0]
+    if head.ready:
+        return Condition("HeadPodReady", "True", "HeadPodRunningAndReady")
+    reason, message = not_ready(head)
+    return Condition("HeadPodReady", "False", reason, message[:MESSAGE_LIMIT])
+
+
+def not_ready(pod: PodView) -> tuple[str, str]:
+    """Why a Pod is not ready: the most telling reason that the kubelet gives."""
+    ready = find(pod.status.conditions or (), "Ready")
+    if ready and ready.reason == "ContainersNotReady":
+        for status in pod.status.container_statuses or ():
+            state = status.state.waiting or status.state.terminated
+            if not status.ready and state and state.reason:
+                return state.reason, state.message
+    if ready and ready.reason:
+        return ready.reason, ready.message
+    scheduled = find(pod.status.conditions or (), "PodScheduled")
+    if scheduled and scheduled.status == "False" and scheduled.reason:
+        return scheduled.reason, scheduled.message
+    return "Unknown", ""
+
+
+def provisioned(observed: Observed, cluster: RayCluster) -> Condition:
+    """True from the first time that every wanted Pod is ready until a suspension is complete."""
+    ever = is_true(cluster.status.conditions, "RayClusterProvisioned") and not fully_suspended(observed, cluster)
+    if ever or all_ready(observed, cluster):
+        return Condition("RayClusterProvisioned", "True", "AllPodRunningAndReadyFirstTime", "All Ray Pods were ready for the first time")
+    return Condition("RayClusterProvisioned", "False", "RayClusterPodsProvisioning", "Ray Pods are being made ready for the first time")
+
+
+def all_ready(observed: Observed, cluster: RayCluster) -> bool:
+    pods = [pod for pod in observed.pods if not pod.terminating]
+    return len(pods) == desired_workers(cluster) + 1 and all(pod.ready for pod in pods) and any(pod.is_head for pod in pods)
+
+
+def fully_suspended(observed: Observed, cluster: RayCluster) -> bool:
+    return bool(cluster.spec.suspend) and not observed.pods
+
+
+def suspension(observed: Observed, cluster: RayCluster) -> Iterator[Condition]:
+    done = fully_suspended(observed, cluster)
+    going = bool(cluster.spec.suspend) and not done
+    yield Condition("RayClusterSuspending", str(going), "RayClusterSuspending")
+    yield Condition("RayClusterSuspended", str(done), "RayClusterSuspended")
+
+
+def replica_failure(observed: Observed) -> Condition | None:
+    """What the API refused last; gone as soon as it accepts."""
+    failures = [backoff for _, backoff in sorted(observed.backoffs.items()) if backoff.event]
+    if not failures:
+        return None
+    failures.sort(key=lambda failure: failure.event not in REPLICA_FAILURES)
+    reason = REPLICA_FAILURES.get(failures[0].event, failures[0].event)
+    return Condition("ReplicaFailure", "True", reason, failures[0].message[:MESSAGE_LIMIT])
+
+
+def valid(faults: Sequence[Fault]) -> Condition:
+    if faults:
+        return Condition("Valid", "False", "InvalidSpec", "; ".join(map(str, faults))[:MESSAGE_LIMIT])
+    return Condition("Valid", "True", "SpecAccepted")
+
+
+def state(observed: Observed, cluster: RayCluster, judged: Sequence[Condition]) -> str:
+    """`ready`, `suspended` or "": what old clients read, as a function of the conditions."""
+    if is_true(judged, "RayClusterSuspended"):
+        return "suspended"
+    if is_true(judged, "RayClusterProvisioned") and is_true(judged, "HeadPodReady"):
+        return "ready"
+    return ""

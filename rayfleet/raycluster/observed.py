@@ -1,0 +1,48 @@
+"""Everything that one decision on a RayCluster may depend on, read at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from rayfleet.api import labels
+from rayfleet.api.config import Configuration
+from rayfleet.api.decode import Undecodable
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.views import PodView, ServiceView
+from rayfleet.planning.backoff import Backoff
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """`pods` and `services` are those whose controller reference carries the cluster's UID, sorted by name.
+
+    `gone` are names of its Pods that were seen to vanish; `now` is in seconds since 1970; `backoffs` holds recent failures by scope.
+    """
+
+    cluster: RayCluster | Undecodable
+    now: float
+    pods: tuple[PodView, ...] = ()
+    services: tuple[ServiceView, ...] = ()
+    gone: frozenset[str] = frozenset()
+    backoffs: Mapping[str, Backoff] = field(default_factory=lambda: MappingProxyType({}))
+    config: Configuration = field(default_factory=Configuration)
+
+    @property
+    def lives(self) -> int:
+        """How often Pods of this cluster may have gone already (design, decision 3)."""
+        text = self.cluster.metadata.annotation(labels.LIVES)
+        return int(text) if text.isdecimal() else 0
+
+    def heads(self) -> tuple[PodView, ...]:
+        return tuple(pod for pod in self.pods if pod.is_head)
+
+    def workers(self, group: str | None = None) -> tuple[PodView, ...]:
+        """The worker Pods, of one group or of all."""
+        return tuple(pod for pod in self.pods if pod.is_worker and group in (None, pod.group))
+
+    def held_back(self, scope: str) -> float:
+        """Seconds until the scope may try again; 0 when it may now."""
+        backoff = self.backoffs.get(scope)
+        return max(backoff.retry_at - self.now, 0.0) if backoff else 0.0

@@ -1,0 +1,79 @@
+"""RayCluster: from what is observed to what to do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rayfleet.api.decode import Undecodable
+from rayfleet.api.fault import Fault
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.planning.actions import Action, Delete
+from rayfleet.planning.conditions import find
+from rayfleet.planning.plan import Event, Plan
+from rayfleet.raycluster import head, workers
+from rayfleet.raycluster.judgement import valid
+from rayfleet.raycluster.lives import fence, settled_lives
+from rayfleet.raycluster.observed import Observed
+from rayfleet.raycluster.services import plan_services
+from rayfleet.raycluster.status import refusal_write, status_write
+from rayfleet.raycluster.validity import faults_of
+
+OTHER_MANAGER = "kueue.x-k8s.io/multikueue"
+New = head.NewHead | workers.NewWorkers
+
+
+def plan(observed: Observed) -> Plan:
+    """What to do next for one RayCluster, and what to say of it."""
+    cluster = observed.cluster
+    if cluster.metadata.deletion_timestamp or is_managed_elsewhere(observed):
+        return Plan()
+    faults = faults_of(observed)
+    if faults or isinstance(cluster, Undecodable):
+        return refuse(observed, faults)
+    deletes, news = plan_pods(observed, cluster)
+    lives = settled_lives(observed, bool(deletes), lambda life: [name for new in news for name in new.names(cluster, life)])
+    creates = [create for new in news for create in new.creates(observed, cluster, lives)]
+    actions: list[Action] = [*fence(observed, lives), *plan_services(observed, cluster), *deletes, *creates]
+    return Plan(tuple(actions), status_write(observed, cluster), waiting(observed))
+
+
+def is_managed_elsewhere(observed: Observed) -> bool:
+    return isinstance(observed.cluster, RayCluster) and observed.cluster.spec.managed_by == OTHER_MANAGER
+
+
+def refuse(observed: Observed, faults: Sequence[Fault]) -> Plan:
+    """Leave everything as it is and say what is wrong, once for each generation."""
+    told = find(observed.cluster.status.conditions, "Valid")
+    verdict = valid(faults)
+    known = told and (told.status, told.message, told.observed_generation) == (
+        verdict.status,
+        verdict.message,
+        observed.cluster.metadata.generation,
+    )
+    events = () if known else (Event("Warning", "InvalidRayClusterSpec", verdict.message, "Validate"),)
+    return Plan(status=refusal_write(observed, faults), events=events)
+
+
+def plan_pods(observed: Observed, cluster: RayCluster) -> tuple[list[Delete], list[New]]:
+    """Head first: where room is short, workers without a head are of no use."""
+    if cluster.spec.suspend:
+        return suspended(observed), []
+    deletes, new_heads = head.plan_head(observed)
+    news: list[New] = [*new_heads]
+    for group in cluster.spec.worker_group_specs:
+        group_deletes, group_news = workers.plan_group(observed, cluster, group)
+        deletes += group_deletes
+        news += group_news
+    return deletes + workers.plan_removed_groups(observed, cluster), news
+
+
+def suspended(observed: Observed) -> list[Delete]:
+    reason = "the cluster is suspended"
+    active = [pod for pod in observed.pods if not pod.terminating]
+    return [head.delete(pod, reason) if pod.is_head else workers.delete(pod, reason) for pod in active]
+
+
+def waiting(observed: Observed) -> float | None:
+    """Seconds until the first scope that is held back may try again."""
+    waits = [wait for scope in observed.backoffs if (wait := observed.held_back(scope)) > 0]
+    return min(waits, default=None)
