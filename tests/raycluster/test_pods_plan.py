@@ -1,0 +1,202 @@
+"""Which Pods are made and which go."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from rayfleet.planning.actions import Delete, Fence
+from rayfleet.planning.backoff import Backoff
+from rayfleet.raycluster.plan import plan
+from tests.raycluster.vocabulary import (
+    NOW,
+    cluster,
+    created,
+    deleted,
+    fences,
+    group,
+    head,
+    observed,
+    service,
+    unmarked_worker,
+    worker,
+    worker_name,
+)
+
+
+def test_a_new_cluster_gets_its_service_its_head_and_all_workers_at_once() -> None:
+    made = plan(observed(cluster(group(replicas=2)), services=()))
+    assert created(made) == ["demo-head-svc", head().name, worker_name(0), worker_name(1)]
+    assert fences(made) == [], "a first creation costs no write on the owner"
+
+
+def test_a_complete_cluster_needs_nothing() -> None:
+    assert plan(observed(cluster(group(replicas=2)), head(), worker(0), worker(1))).actions == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        ({"replicas": 20, "maxReplicas": 5}, 5),
+        ({"replicas": 1, "minReplicas": 2}, 2),
+        ({"replicas": 3}, 3),
+        ({"replicas": 3, "suspend": True}, 0),
+    ],
+)
+def test_replicas_are_taken_within_their_bounds(fields: dict[str, object], wanted: int) -> None:
+    assert len(created(plan(observed(cluster(group(**fields)), head())))) == wanted
+
+
+def test_a_scaled_up_group_fills_the_lowest_free_slots() -> None:
+    made = plan(observed(cluster(group(replicas=4)), head(), worker(0), worker(2)))
+    assert created(made) == [worker_name(1), worker_name(3)]
+
+
+def test_a_scaled_down_group_loses_what_is_not_ready_first_then_the_highest_slot() -> None:
+    made = plan(observed(cluster(group(replicas=1)), head(), worker(0, ready=False), worker(1), worker(2)))
+    assert deleted(made) == {
+        worker_name(0): "3 replicas are there, 1 are wanted",
+        worker_name(2): "3 replicas are there, 1 are wanted",
+    }
+    assert isinstance(made.actions[0], Fence), "the number of lives is raised before a Pod goes"
+
+
+def test_every_delete_names_the_uid_that_was_seen() -> None:
+    made = plan(observed(cluster(group(replicas=0)), head(), worker(0)))
+    assert [(action.name, action.uid) for action in made.actions if isinstance(action, Delete)] == [
+        (worker_name(0), f"uid-{worker_name(0)}")
+    ]
+
+
+def test_workers_named_by_the_autoscaler_go_and_no_others() -> None:
+    named = group(replicas=9, scaleStrategy={"workersToDelete": [worker_name(3)]})
+    workers = [worker(index) for index in range(10)]
+    made = plan(observed(cluster(named), head(), *workers))
+    assert deleted(made) == {worker_name(3): "workersToDelete lists it"}
+    assert created(made) == []
+
+
+def test_a_name_in_workers_to_delete_that_is_nobody_of_ours_is_ignored() -> None:
+    named = group(replicas=1, scaleStrategy={"workersToDelete": ["victim", worker_name(7)]})
+    assert plan(observed(cluster(named), head(), worker(0))).actions == ()
+
+
+def test_a_new_pod_never_gets_a_name_that_is_listed_for_deletion() -> None:
+    named = group(replicas=1, scaleStrategy={"workersToDelete": [worker_name(0)]})
+    made = plan(observed(cluster(named), head()))
+    assert created(made) == [worker_name(0, lives=1)]
+    assert fences(made) == ["1"]
+
+
+def test_an_autoscaled_group_never_loses_an_unnamed_worker() -> None:
+    scaled = cluster(group(replicas=1), enableInTreeAutoscaling=True)
+    assert deleted(plan(observed(scaled, head(), worker(0), worker(1)))) == {}
+
+
+def test_a_failed_worker_goes_and_is_replaced_only_when_it_is_gone() -> None:
+    made = plan(observed(cluster(group(replicas=2)), head(), worker(0, phase="Failed", ready=False), worker(1)))
+    assert deleted(made) == {worker_name(0): "it has failed"}
+    assert created(made) == []
+    assert [action.setback for action in made.actions if isinstance(action, Delete)] == [True]
+
+
+def test_the_replacement_of_a_failed_worker_has_a_new_name() -> None:
+    lived = cluster(group(replicas=2), annotations={"rayfleet.dev/lives": "1"})
+    made = plan(observed(lived, head(), worker(1), gone=(worker_name(0),)))
+    assert created(made) == [worker_name(0, lives=1)]
+    assert fences(made) == []
+
+
+def test_a_slot_whose_pod_somebody_deleted_is_filled_under_a_new_name_after_a_fence() -> None:
+    made = plan(observed(cluster(group(replicas=2)), head(), worker(1), gone=(worker_name(0),)))
+    assert created(made) == [worker_name(0, lives=1)]
+    assert fences(made) == ["1"]
+    assert isinstance(made.actions[0], Fence)
+
+
+def test_a_terminating_worker_is_replaced_at_once_and_left_alone() -> None:
+    made = plan(observed(cluster(group(replicas=2)), head(), worker(0, terminating=True), worker(1)))
+    assert created(made) == [worker_name(0, lives=1)]
+    assert deleted(made) == {}
+
+
+def test_a_terminating_head_is_waited_for() -> None:
+    assert plan(observed(cluster(), head(terminating=True))).actions == ()
+
+
+def test_a_failed_head_goes() -> None:
+    made = plan(observed(cluster(), head(phase="Failed", ready=False, status={"reason": "Evicted"})))
+    assert deleted(made) == {head().name: "it has failed (Evicted)"}
+    assert created(made) == []
+
+
+def test_a_head_whose_container_ended_for_good_goes() -> None:
+    ended = {"containerStatuses": [{"name": "ray", "state": {"terminated": {"exitCode": 3}}}]}
+    made = plan(observed(cluster(), head(restartPolicy="Never", status=ended, ready=False)))
+    assert list(deleted(made).values()) == ["its Ray container has ended with exit code 3 and may not restart"]
+
+
+def test_a_head_whose_container_may_restart_is_left_to_the_kubelet() -> None:
+    ended = {"containerStatuses": [{"name": "ray", "state": {"terminated": {"exitCode": 3}}}]}
+    assert plan(observed(cluster(), head(restartPolicy="Always", status=ended, ready=False))).actions == ()
+
+
+def test_a_group_taken_out_of_the_spec_loses_its_workers() -> None:
+    made = plan(observed(cluster(group("other", 0)), head(), worker(0)))
+    assert deleted(made) == {worker_name(0): "group small is no longer in the spec"}
+
+
+def test_workers_taken_over_without_a_slot_get_the_lowest_free_ones_by_age() -> None:
+    old = unmarked_worker("demo-small-worker-aaaaa", created="2026-01-01T00:00:00Z")
+    young = unmarked_worker("demo-small-worker-bbbbb", created="2026-01-02T00:00:00Z")
+    made = plan(observed(cluster(group(replicas=4)), head(), young, old, worker(1)))
+    assert created(made) == [worker_name(3)], "0 and 2 are theirs, 1 is held by its label"
+
+
+def test_nothing_is_made_in_a_scope_that_is_held_back() -> None:
+    waiting = Backoff("worker/small", 2, NOW + 5, "exceeded quota", "FailedToCreateWorkerPod")
+    made = plan(observed(cluster(group(replicas=2)), head(), backoffs=(waiting,)))
+    assert created(made) == []
+    assert made.requeue_after == 5
+
+
+def test_one_group_held_back_does_not_hold_back_another() -> None:
+    waiting = Backoff("worker/small", 2, NOW + 5, "exceeded quota", "FailedToCreateWorkerPod")
+    made = plan(observed(cluster(group(replicas=1), group("other", 1)), head(), backoffs=(waiting,)))
+    assert created(made) == [worker_name(0, group="other")]
+
+
+def test_a_suspended_cluster_loses_all_pods_and_gets_none() -> None:
+    made = plan(observed(cluster(group(replicas=2), suspend=True), head(), worker(0)))
+    assert set(deleted(made)) == {head().name, worker_name(0)}
+    assert created(made) == []
+
+
+def test_a_multi_host_replica_goes_and_comes_as_a_whole() -> None:
+    hosts = group(replicas=2, numOfHosts=2)
+    lost_one = [worker(0, 0, hosts=2), worker(0, 1, hosts=2), worker(1, 0, hosts=2)]
+    made = plan(observed(cluster(hosts), head(), *lost_one))
+    assert deleted(made) == {worker_name(1, 0, hosts=2): "its replica has 1 of 2 hosts"}
+    after = plan(observed(cluster(hosts), head(), *lost_one[:2], gone=(worker_name(1, 0, hosts=2),)))
+    assert created(after) == ["demo-headless", worker_name(1, 0, hosts=2, lives=1), worker_name(1, 1, hosts=2, lives=1)]
+
+
+def test_a_cluster_on_its_way_out_is_left_to_the_garbage_collector() -> None:
+    going = cluster(group(replicas=2))
+
+    meta = msgspec.structs.replace(going.metadata, deletion_timestamp="2027-01-15T08:00:00Z")
+    assert plan(observed(msgspec.structs.replace(going, metadata=meta), services=(service(going),))).done
+
+
+def test_a_cluster_of_another_manager_is_not_touched() -> None:
+    assert plan(observed(cluster(group(), managedBy="kueue.x-k8s.io/multikueue"), services=())).done
+
+
+def test_a_service_whose_selector_was_changed_is_put_right() -> None:
+
+    of = cluster()
+    found = service(of)
+    wrong = msgspec.structs.replace(found, spec=msgspec.structs.replace(found.spec, selector={"app": "other"}))
+    (patch,) = plan(observed(of, head(), services=(wrong,))).actions
+    assert patch.patch["spec"]["selector"]["app"] is None
+    assert patch.patch["spec"]["selector"]["ray.io/cluster"] == "demo"
