@@ -212,7 +212,7 @@ async def running(port: int = 0, api: FakeApi | None = None) -> AsyncIterator[Fa
     api = api or FakeApi()
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", api.handle)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port)
     await site.start()
