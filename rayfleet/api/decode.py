@@ -57,9 +57,13 @@ def decode(raw: bytes | msgspec.Raw, cls: type[T]) -> T | Undecodable:
     text = bytes(raw)
     try:
         try:
-            return msgspec.json.decode(text, type=cls)
+            # What may hold a null takes the second look: a raw field would keep it as if it were a value.
+            if b"null" not in text:
+                return msgspec.json.decode(text, type=cls)
+            message = ""
         except msgspec.ValidationError as error:
-            return lenient(msgspec.json.decode(text), cls, str(error))
+            message = str(error)
+        return lenient(msgspec.json.decode(text), cls, message)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return Undecodable(ObjectMeta(), (Fault("", f"no JSON object: {error}"),))
 

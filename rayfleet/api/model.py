@@ -38,9 +38,10 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A field of an object by its JSON name; `default` is Python's default."""
+    """A field of an object: its name in JSON and in Python, and Python's default."""
 
     name: str
+    attribute: str
     node: Node
     default: Any
 
@@ -58,7 +59,7 @@ def node_of(info: inspect.Type) -> Node:
     if isinstance(info, inspect.UnionType):
         return union_of(info.types)
     if isinstance(info, inspect.StructType):
-        fields = {field.encode_name: Field(field.encode_name, node_of(field.type), default_of(field)) for field in info.fields}
+        fields = {field.encode_name: Field(field.encode_name, field.name, node_of(field.type), default_of(field)) for field in info.fields}
         return Node("object", fields, cls=info.cls)
     if isinstance(info, inspect.DictType):
         return Node("map", item=node_of(info.value_type))
