@@ -1,0 +1,64 @@
+"""What is wrong with a RayCluster: all of it at once, each fault with its path. Pure; one topic a file (rules: KubeRay, 1.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from rayfleet.api.config import Configuration
+from rayfleet.api.decode import Undecodable
+from rayfleet.api.fault import Fault
+from rayfleet.api.meta import ObjectMeta
+from rayfleet.api.raycluster import RayCluster, RayClusterSpec
+from rayfleet.api.validation.auth import auth_faults
+from rayfleet.api.validation.autoscaling import autoscaling_faults
+from rayfleet.api.validation.choices import choice_faults
+from rayfleet.api.validation.cluster_names import group_name_faults, name_faults
+from rayfleet.api.validation.fault_tolerance import fault_tolerance_faults
+from rayfleet.api.validation.history import history_faults
+from rayfleet.api.validation.network import network_faults
+from rayfleet.api.validation.replicas import replica_faults
+from rayfleet.api.validation.services import service_faults
+from rayfleet.api.validation.start_params import start_param_faults
+from rayfleet.api.validation.subject import Subject, subject_of
+from rayfleet.api.validation.templates import template_faults
+from rayfleet.api.validation.tls import tls_faults
+
+__all__ = ["Fault", "validate_cluster", "validate_cluster_spec"]
+
+TOPICS: tuple[Callable[[Subject], Iterator[Fault]], ...] = (
+    group_name_faults,
+    replica_faults,
+    template_faults,
+    service_faults,
+    start_param_faults,
+    choice_faults,
+    autoscaling_faults,
+    fault_tolerance_faults,
+    auth_faults,
+    history_faults,
+    network_faults,
+    tls_faults,
+)
+
+
+def validate_cluster(cluster: RayCluster | Undecodable, config: Configuration) -> tuple[Fault, ...]:
+    """All faults of a RayCluster, () for a good one. Never raises."""
+    if isinstance(cluster, Undecodable):
+        return cluster.faults
+    subject = subject_of(cluster.metadata, cluster.spec, config)
+    return distinct((*name_faults(subject), *spec_faults(subject)))
+
+
+def validate_cluster_spec(spec: RayClusterSpec, metadata: ObjectMeta, config: Configuration, path: str) -> tuple[Fault, ...]:
+    """The same for a cluster's spec inside another kind; `metadata` is that kind's, `path` where the spec stands in it."""
+    return distinct(spec_faults(subject_of(metadata, spec, config, path)))
+
+
+def spec_faults(subject: Subject) -> Iterator[Fault]:
+    for topic in TOPICS:
+        yield from topic(subject)
+
+
+def distinct(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Two topics may look at the same place; it is named once."""
+    return tuple(dict.fromkeys(faults))
