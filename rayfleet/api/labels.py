@@ -21,6 +21,7 @@ KUBERAY_OPERATOR = "kuberay-operator"
 FT_ENABLED = "ray.io/ft-enabled"
 OVERWRITE_COMMAND = "ray.io/overwrite-container-cmd"
 KUBERAY_VERSION = "ray.io/kuberay-version"
+RECREATE_HASH = "ray.io/upgrade-strategy-recreate-hash"
 
 LIVES = "rayfleet.dev/lives"
 """How often Pods of this owner may have gone: part of the hash in Pod names (design, decision 3). Absent means 0."""

@@ -31,7 +31,6 @@ def wait_container(ray: Mapping[str, Any], address: str, variables: list[dict[st
         "command": shell,
         "args": [SCRIPT.format(address=address, quiet=QUIET_SECONDS, pause=pause)],
         "env": [*(dict(variable) for variable in ray.get("env") or ()), *variables],
-        **({"envFrom": ray["envFrom"]} if ray.get("envFrom") else {}),
         **({"volumeMounts": ray["volumeMounts"]} if ray.get("volumeMounts") else {}),
         "resources": {"limits": dict(small), "requests": dict(small)},
     }

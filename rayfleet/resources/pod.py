@@ -11,10 +11,12 @@ from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.names import Slot, head_service_name, replica_name
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
+from rayfleet.api.template import absent
 from rayfleet.resources import env, ports, ray_start
 from rayfleet.resources.gcs_wait import wait_container
 from rayfleet.resources.ownership import owner_reference, pod_labels
 from rayfleet.resources.probes import with_probes
+from rayfleet.resources.recreate_hash import recreate_hash
 from rayfleet.resources.volumes import with_shared_memory
 
 Manifest = dict[str, Any]
@@ -33,7 +35,12 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration) -> Manifest:
     spec = with_init_addresses(template["spec"], env.address_variables(cluster, config))
     spec, ray = with_shared_memory(spec, ray, params)
     marks = {**group.labels, **pod_labels(cluster.metadata.name, labels.HEAD, labels.HEAD_GROUP)}
-    return manifest(cluster, name, template, spec, ray, marks, {labels.KUBERAY_VERSION: config.kuberay_version, **ft_annotation(cluster)})
+    notes = {
+        labels.KUBERAY_VERSION: config.kuberay_version,
+        labels.RECREATE_HASH: recreate_hash(cluster.spec),
+        labels.FT_ENABLED: cluster.metadata.annotation(labels.FT_ENABLED) or "false",
+    }
+    return manifest(cluster, name, template, spec, ray, marks, notes)
 
 
 def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: int, name: str, config: Configuration) -> Manifest:
@@ -64,8 +71,13 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
 
 def template_of(raw: msgspec.Raw) -> Manifest:
     """A fresh copy of a Pod template. Raises msgspec.DecodeError when it is no JSON object."""
-    template = msgspec.json.decode(raw, type=dict[str, Any]) if bytes(raw) else {}
+    template = object_of(raw)
     return {**template, "spec": template.get("spec") or {}}
+
+
+def object_of(raw: msgspec.Raw) -> Manifest:
+    """A raw field as a fresh object; {} where it is not set. Raises msgspec.DecodeError when it is something else."""
+    return {} if absent(raw) else msgspec.json.decode(raw, type=dict[str, Any])
 
 
 def ray_container(template: Manifest) -> Manifest:
@@ -132,10 +144,6 @@ def with_init_addresses(spec: Manifest, variables: list[env.Variable]) -> Manife
     if not given:
         return spec
     return {**spec, "initContainers": [{**container, "env": env.merged(container.get("env") or (), variables)} for container in given]}
-
-
-def ft_annotation(cluster: RayCluster) -> dict[str, str]:
-    return {labels.FT_ENABLED: cluster.metadata.annotation(labels.FT_ENABLED) or "false"}
 
 
 def overwrite_annotation(cluster: RayCluster) -> dict[str, str]:

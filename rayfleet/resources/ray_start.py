@@ -58,7 +58,8 @@ def with_resources(params: dict[str, str], resources: Mapping[str, Any], overrid
         found["memory"] = str(parse(limits["memory"]).ceil())
     if gpu := first_gpu(limits):
         found["num-gpus"] = gpu
-    custom = literal_json(params.get("resources", ""))
+    given = literal_json(params.get("resources", ""))
+    custom = dict(given)
     for name in sorted(ACCELERATORS.keys() & limits.keys()):
         if ACCELERATORS[name] not in custom and (count := parse(limits[name]).ceil()):
             custom[ACCELERATORS[name]] = count
@@ -69,10 +70,9 @@ def with_resources(params: dict[str, str], resources: Mapping[str, Any], overrid
             found[key] = str(parse(amount).ceil())
         else:
             custom[name] = number(amount)
-    if custom:
-        found["resources"] = json.dumps(custom, separators=(",", ":"), sort_keys=True)
-    kept = {name: value for name, value in params.items() if name != "resources" or not custom}
-    return {**found, **kept}
+    if custom != given:
+        return {**found, **params, "resources": json.dumps(custom, separators=(",", ":"), sort_keys=True)}
+    return {**found, **params}
 
 
 def first_gpu(limits: Mapping[str, Any]) -> str:

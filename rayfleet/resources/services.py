@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from rayfleet.api import labels
 from rayfleet.api.names import head_service_name, headless_service_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.resources import ports
 from rayfleet.resources.ownership import head_labels, owner_reference
-from rayfleet.resources.pod import ray_container, template_of
+from rayfleet.resources.pod import FIXED, object_of, ray_container, template_of
 
 Manifest = dict[str, Any]
 HEAD_PORTS = (ports.CLIENT, ports.DASHBOARD, ports.GCS, ports.METRICS, ports.SERVE)
@@ -23,9 +21,9 @@ def head_service(cluster: RayCluster) -> Manifest:
     Headless unless the user asks for another type: a head that moves is then found at once, before it is ready.
     """
     group = cluster.spec.head_group_spec
-    given: Manifest = msgspec.json.decode(group.head_service, type=dict[str, Any]) if bytes(group.head_service) else {}
+    given = object_of(group.head_service)
     metadata: Manifest = given.get("metadata") or {}
-    marks = head_labels(cluster.metadata.name)
+    marks = head_marks(cluster)
     annotations = {**(metadata.get("annotations") or {}), **cluster.spec.head_service_annotations}
     spec = {name: value for name, value in (given.get("spec") or {}).items() if name not in ("selector", "ports")}
     spec["selector"] = marks
@@ -45,6 +43,13 @@ def head_service(cluster: RayCluster) -> Manifest:
         },
         "spec": spec,
     }
+
+
+def head_marks(cluster: RayCluster) -> dict[str, str]:
+    """Labels and selector of the Service: the head Pod's, as a template that relabels it leaves them."""
+    given = (template_of(cluster.spec.head_group_spec.template).get("metadata") or {}).get("labels") or {}
+    marks = head_labels(cluster.metadata.name)
+    return {name: value if name in FIXED else given.get(name, value) for name, value in marks.items()}
 
 
 def head_ports(cluster: RayCluster) -> list[Manifest]:

@@ -1,0 +1,110 @@
+"""What a head and a worker Pod are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from rayfleet.api.config import Configuration, InjectedProbes
+from rayfleet.api.names import Slot
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.resources.pod import head_pod, worker_pod
+from tests.raycluster.vocabulary import cluster, group, template
+
+CONFIG = Configuration()
+
+
+def head_of(of: RayCluster, config: Configuration = CONFIG) -> dict[str, Any]:
+    return head_pod(of, "demo-head-x", config)
+
+
+def worker_of(of: RayCluster, config: Configuration = CONFIG) -> dict[str, Any]:
+    return worker_pod(of, of.spec.worker_group_specs[0], Slot(0, 0), 0, "demo-small-worker-x", config)
+
+
+def env_of(container: dict[str, Any]) -> dict[str, Any]:
+    return {variable["name"]: variable.get("value") for variable in container["env"]}
+
+
+def with_head(**container: Any) -> RayCluster:
+    return cluster(headGroupSpec={"rayStartParams": {}, "template": template(**container)})
+
+
+def test_a_users_variable_wins_over_the_injected_one() -> None:
+    pod = head_of(with_head(env=[{"name": "RAY_PORT", "value": "1"}]))
+    assert [variable["value"] for variable in pod["spec"]["containers"][0]["env"] if variable["name"] == "RAY_PORT"] == ["1"]
+
+
+def test_a_users_command_runs_before_ray() -> None:
+    ray = head_of(with_head(command=["echo", "hi"]))["spec"]["containers"][0]
+    assert ray["command"] == ["/bin/bash", "-c", "--"]
+    assert ray["args"][0].startswith("echo hi && ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536}; ray start --head ")
+
+
+@pytest.mark.parametrize("given", [{"annotations": {"ray.io/overwrite-container-cmd": "true"}}, {"text": "ray start --head --block"}])
+def test_a_user_who_starts_ray_keeps_the_command(given: dict[str, Any]) -> None:
+    text = given.pop("text", "sleep 1")
+    of = cluster(headGroupSpec={"template": template(command=["bash", "-c"], args=[text])}, **given)
+    ray = head_of(of)["spec"]["containers"][0]
+    assert (ray["command"], ray["args"]) == (["bash", "-c"], [text])
+    assert env_of(ray)["KUBERAY_GEN_RAY_START_CMD"].startswith("ray start --head")
+
+
+def test_shared_memory_is_as_large_as_the_containers_memory() -> None:
+    pod = head_of(cluster())
+    assert pod["spec"]["volumes"] == [{"name": "shared-mem", "emptyDir": {"medium": "Memory", "sizeLimit": "2Gi"}}]
+
+
+def test_shared_memory_is_left_to_a_user_who_mounts_something_there() -> None:
+    pod = head_of(with_head(volumeMounts=[{"name": "mine", "mountPath": "/dev/shm/"}]))
+    assert "volumes" not in pod["spec"]
+
+
+def test_a_users_probe_is_honoured_as_it_is() -> None:
+    probe = {"exec": {"command": ["true"]}, "periodSeconds": 42}
+    config = Configuration(injected_probes=InjectedProbes(1, 1))
+    ray = head_of(with_head(readinessProbe=probe), config)["spec"]["containers"][0]
+    assert ray["readinessProbe"] == probe
+    assert (ray["livenessProbe"]["initialDelaySeconds"], ray["livenessProbe"]["periodSeconds"]) == (1, 1)
+
+
+def test_injected_probes_follow_the_agents_port_and_rays_version() -> None:
+    moved = {"rayStartParams": {"dashboard-agent-listen-port": "52366"}, "template": template()}
+    assert head_of(cluster(headGroupSpec=moved))["spec"]["containers"][0]["livenessProbe"]["httpGet"] == {
+        "path": "/api/healthz",
+        "port": 52366,
+    }
+    old = head_of(cluster(headGroupSpec=moved, rayVersion="2.40.0"))["spec"]["containers"][0]["livenessProbe"]
+    assert "http://localhost:52366/api/local_raylet_healthz" in old["exec"]["command"][-1]
+
+
+def test_a_worker_waits_for_the_gcs_at_the_heads_port() -> None:
+    of = cluster(group(), headGroupSpec={"rayStartParams": {"port": "6380"}, "template": template()})
+    pod = worker_of(of)
+    (wait,) = pod["spec"]["initContainers"]
+    assert "ray health-check --address demo-head-svc.default.svc.cluster.local:6380" in wait["args"][0]
+    assert set(wait["resources"]) == {"limits", "requests"}
+    assert env_of(pod["spec"]["containers"][0])["RAY_ADDRESS"] == "demo-head-svc.default.svc.cluster.local:6380"
+
+
+def test_a_templates_labels_stay_but_not_those_by_which_pods_are_found() -> None:
+    own = {**template(), "metadata": {"labels": {"team": "a", "ray.io/cluster": "other", "ray.io/node-type": "x"}, "name": "ignored"}}
+    metadata = head_of(cluster(headGroupSpec={"template": own}))["metadata"]
+    assert (metadata["name"], metadata["labels"]["team"]) == ("demo-head-x", "a")
+    assert (metadata["labels"]["ray.io/cluster"], metadata["labels"]["ray.io/node-type"]) == ("demo", "head")
+
+
+def test_fields_newer_than_this_program_survive() -> None:
+    own = template()
+    own["spec"]["aFieldOfTomorrow"] = {"x": [1]}
+    assert head_of(cluster(headGroupSpec={"template": own}))["spec"]["aFieldOfTomorrow"] == {"x": [1]}
+
+
+def test_building_changes_nothing_that_was_given() -> None:
+    of = cluster(group())
+    before = msgspec.json.encode(of)
+    head_of(of)
+    worker_of(of)
+    assert msgspec.json.encode(of) == before

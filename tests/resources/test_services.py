@@ -1,0 +1,48 @@
+"""The head's Service in its forms."""
+
+from __future__ import annotations
+
+from rayfleet.resources.services import head_service
+from tests.raycluster.vocabulary import cluster, template
+
+
+def ports_of(service: dict) -> dict[str, int]:
+    return {port["name"]: port["port"] for port in service["spec"]["ports"]}
+
+
+def test_it_is_headless_and_finds_a_head_that_is_not_ready_yet() -> None:
+    spec = head_service(cluster())["spec"]
+    assert (spec["clusterIP"], spec["publishNotReadyAddresses"]) == ("None", True)
+
+
+def test_ports_follow_the_start_parameters() -> None:
+    moved = {"rayStartParams": {"port": "6380", "dashboard-port": "8365", "metrics-export-port": "8181"}, "template": template()}
+    assert ports_of(head_service(cluster(headGroupSpec=moved))) == {
+        "client": 10001,
+        "dashboard": 8365,
+        "gcs-server": 6380,
+        "metrics": 8181,
+        "serve": 8000,
+    }
+
+
+def test_declared_ports_win_and_an_unnamed_one_is_called_after_its_number() -> None:
+    named = {"template": template(ports=[{"name": "dashboard", "containerPort": 8265}, {"containerPort": 9999}])}
+    assert ports_of(head_service(cluster(headGroupSpec=named))) == {"dashboard": 8265, "9999-port": 9999, "metrics": 8080}
+
+
+def test_a_users_service_keeps_its_name_and_type_but_not_its_selector() -> None:
+    given = {"metadata": {"name": "mine", "annotations": {"a": "b"}}, "spec": {"type": "LoadBalancer", "selector": {"app": "else"}}}
+    service = head_service(cluster(headGroupSpec={"template": template(), "headService": given}, headServiceAnnotations={"c": "d"}))
+    assert (service["metadata"]["name"], service["spec"]["type"]) == ("mine", "LoadBalancer")
+    assert service["metadata"]["annotations"] == {"a": "b", "c": "d"}
+    assert service["spec"]["selector"]["ray.io/cluster"] == "demo"
+
+
+def test_the_selector_follows_a_label_that_the_template_changes() -> None:
+    relabelled = {"template": {**template(), "metadata": {"labels": {"app.kubernetes.io/name": "mine"}}}}
+    assert head_service(cluster(headGroupSpec=relabelled))["spec"]["selector"]["app.kubernetes.io/name"] == "mine"
+
+
+def test_a_null_service_is_no_service() -> None:
+    assert head_service(cluster(headGroupSpec={"template": template(), "headService": None}))["metadata"]["name"] == "demo-head-svc"
