@@ -1,0 +1,32 @@
+"""Two byte streams joined: what one side says, the other hears, until both have said their end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+CHUNK = 256 * 1024
+
+
+async def join(near: tuple[asyncio.StreamReader, asyncio.StreamWriter], far: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
+    """Carry bytes both ways; an end of file is handed on (half closed), an error ends both."""
+    try:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(carry(near[0], far[1]))
+            both.create_task(carry(far[0], near[1]))
+    except* OSError:
+        pass
+    finally:
+        for _, writer in (near, far):
+            writer.close()
+        for _, writer in (near, far):
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+
+async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while part := await reader.read(CHUNK):
+        writer.write(part)
+        await writer.drain()
+    if writer.can_write_eof():
+        writer.write_eof()

@@ -1,0 +1,59 @@
+"""The relay: a peer inside the namespace. A Unix socket crosses network namespaces; TCP does not.
+
+Each connection begins with one line, `HOST:PORT`; the rest is carried to that address as the fleet's own network sees it. The line comes
+back when the address has answered, so that the door does not hold a browser on a port that nobody serves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+
+from rayfleet.local.pipe import join
+from rayfleet.local.state import State
+
+DIAL_IN = 10.0
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def serve(state: State) -> None:
+    """Until SIGTERM."""
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    os.umask(0o077)
+    os.chdir(state.path)  # short socket paths: the kernel takes 107 bytes
+    server = await asyncio.start_unix_server(relay, "relay.sock")
+    await stopping.wait()
+    server.close()
+
+
+async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        line = await asyncio.wait_for(reader.readline(), DIAL_IN)
+        host, _, port = line.decode().strip().rpartition(":")
+        far = await asyncio.wait_for(asyncio.open_connection(host, int(port)), DIAL_IN)
+    except (OSError, ValueError, TimeoutError):
+        writer.close()
+        return
+    writer.write(line)
+    await join((reader, writer), far)
+
+
+async def through(address: str) -> Streams:
+    """The door's end: a stream to an address inside. Raises OSError when the relay or the address does not answer.
+
+    The caller's working directory is the state directory.
+    """
+    reader, writer = await asyncio.open_unix_connection("relay.sock")
+    try:
+        writer.write(f"{address}\n".encode())
+        if await asyncio.wait_for(reader.readline(), DIAL_IN + 1) != f"{address}\n".encode():
+            raise ConnectionRefusedError(f"nobody answers at {address}")
+    except BaseException:
+        with contextlib.suppress(OSError):
+            writer.close()
+        raise
+    return reader, writer

@@ -1,0 +1,120 @@
+"""`up`: a holder and a door for a state directory, started or found alive. Safe to call again at any time, also by two at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+from rayfleet.kube.client import Client
+from rayfleet.kube.connection import load_kubeconfig
+from rayfleet.kube.errors import ApiError
+from rayfleet.local import door
+from rayfleet.local.credentials import issue
+from rayfleet.local.find import find_door, find_holder
+from rayfleet.local.identity import Identity, stop
+from rayfleet.local.lock import locked
+from rayfleet.local.namespaces import require, start_holder
+from rayfleet.local.peers import surroundings
+from rayfleet.local.ports import FIRST
+from rayfleet.local.state import State
+
+DOOR_IN = 20.0
+API_IN = 60.0
+STEP = 0.05
+Say = Callable[[str], None]
+
+# Probes that the operator adds are for a fleet of machines; here everything is near, and a person waits.
+OPERATOR = {
+    "apiVersion": "config.ray.io/v1alpha1",
+    "kind": "Configuration",
+    "injectedProbes": {"initialDelaySeconds": 1, "periodSeconds": 1},
+}
+
+
+class NotUp(Exception):
+    """The fleet did not come up; the text says which part and where its log is."""
+
+
+def start(state: State, say: Say) -> door.Record:
+    """Make the fleet run; returns its living door once that listens. Raises HostLacks, NotUp."""
+    if state.path.resolve().is_relative_to("/run"):
+        raise NotUp(f"the state directory cannot be below /run, which the fleet has for itself: {state.path}")
+    with locked(state):
+        state.make()
+        holder = find_holder(state)
+        if holder is None:
+            require()
+            clear(state, say)
+            issue(state)
+            state.write(state.operator_config, json.dumps(OPERATOR, indent=1) + "\n")
+            start_holder(state)
+            holder = find_holder(state)
+            if holder is None:
+                raise NotUp(f"the holder ended at once; its log is {state.log('holder')}")
+        record = find_door(state)
+        return record or start_door(state, say)
+
+
+def clear(state: State, say: Say) -> None:
+    """Remove what a fleet that is no more has left: its door, if that still runs, and the files that name processes."""
+    left = door.load_record(state)
+    if left is None and not any(state.peers.iterdir()):
+        return
+    say(f"A fleet that is no more left files in {state.path}; they are cleared away, its objects are kept.")
+    if left:
+        stop(left.process, 5.0)
+    for name in ("holder.sock", "relay.sock", "door.json", "kubeconfig"):
+        (state.path / name).unlink(missing_ok=True)
+    for directory in (state.peers, state.pods):
+        shutil.rmtree(directory, ignore_errors=True)
+    state.make()
+
+
+def start_door(state: State, say: Say) -> door.Record:
+    """A new door, of its own session, so that it outlives the terminal."""
+    command = [sys.executable, "-m", "rayfleet", "internal", "door", "--state", str(state.path)]
+    with state.log("door").open("a") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=state.path, env=surroundings(os.environ)
+        )
+    deadline = time.monotonic() + DOOR_IN
+    while time.monotonic() < deadline:
+        record = find_door(state)
+        if record and record.process.pid == process.pid:
+            if record.port != FIRST["api"]:
+                say(f"The API is on port {record.port} (the usual {FIRST['api']} is taken).")
+            return record
+        if process.poll() is not None:
+            break
+        time.sleep(STEP)
+    process.kill()
+    process.wait()
+    raise NotUp(f"the door did not open; its log is {state.log('door')}")
+
+
+async def api_answers(state: State) -> None:
+    """Wait until the API server says that it is ready. Raises NotUp."""
+    deadline = time.monotonic() + API_IN
+    async with Client(load_kubeconfig(state.kubeconfig), timeout=5.0) as client:
+        while True:
+            try:
+                await client.request("GET", "/readyz")
+                return
+            except ApiError as error:
+                if time.monotonic() > deadline:
+                    raise NotUp(f"the API server does not answer ({error}); its log is {state.log('apiserver')}") from error
+            await asyncio.sleep(STEP)
+
+
+def holder_or_raise(state: State) -> Identity:
+    """The living holder. Raises NotUp."""
+    holder = find_holder(state)
+    if holder is None:
+        raise NotUp(f"no fleet runs in {state.path}; start one with: rayfleet up")
+    return holder

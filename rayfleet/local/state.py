@@ -1,0 +1,85 @@
+"""The state directory: every file that a local fleet keeps, by its name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def default_state(environ: Mapping[str, str]) -> Path:
+    """Where a fleet lives when nobody says: below `XDG_STATE_HOME` (https://specifications.freedesktop.org/basedir-spec)."""
+    base = environ.get("XDG_STATE_HOME") or ""
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state") / "rayfleet"
+
+
+@dataclass(frozen=True)
+class State:
+    """One fleet's directory. Everything in it belongs to its owner alone (0700)."""
+
+    path: Path
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "lock"
+
+    @property
+    def fleet(self) -> Path:
+        """Which holder and which door this fleet has."""
+        return self.path / "fleet.json"
+
+    @property
+    def ports(self) -> Path:
+        return self.path / "ports.json"
+
+    @property
+    def credentials(self) -> Path:
+        return self.path / "credentials"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """For the host's side: through the door."""
+        return self.path / "kubeconfig"
+
+    @property
+    def operator_config(self) -> Path:
+        return self.path / "operator.json"
+
+    @property
+    def objects(self) -> Path:
+        """The embedded API's database; what `down --keep` keeps."""
+        return self.path / "objects"
+
+    @property
+    def pods(self) -> Path:
+        """The kubelet's directory."""
+        return self.path / "kubelet"
+
+    @property
+    def peers(self) -> Path:
+        return self.path / "peers"
+
+    @property
+    def logs(self) -> Path:
+        return self.path / "logs"
+
+    def inner_kubeconfig(self, user: str) -> Path:
+        """For a peer inside the namespace: straight to the API server."""
+        return self.credentials / f"{user}.kubeconfig"
+
+    def log(self, name: str) -> Path:
+        return self.logs / f"{name}.log"
+
+    def make(self) -> None:
+        """The directory and its parts; existing ones stay."""
+        for part in (self.path, self.credentials, self.objects, self.pods, self.peers, self.logs):
+            part.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def write(self, path: Path, text: str) -> None:
+        """Whole or not at all, and readable by the owner only."""
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        draft.replace(path)
