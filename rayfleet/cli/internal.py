@@ -1,0 +1,71 @@
+"""Hidden commands: the processes of a local fleet, as the door and the holder start them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from rayfleet.cli.failure import Failure
+from rayfleet.cli.options import state_of, state_option
+
+
+@click.group(hidden=True)
+def command() -> None:
+    """The processes of a local fleet; started by the fleet itself."""
+
+
+@command.command()
+@state_option
+def door(state: str | None) -> None:
+    """The host's side: loopback ports, and who keeps the peers alive.
+
+    \b
+    Example:
+      rayfleet internal door --state DIR
+    """
+    from rayfleet.local.door import serve
+    from rayfleet.local.find import find_holder
+
+    place = state_of(state)
+    holder = find_holder(place)
+    if holder is None:
+        raise Failure(f"no holder lives in {place.path}; start a fleet with: rayfleet up")
+    asyncio.run(serve(place, holder))
+
+
+@command.command()
+@state_option
+def relay(state: str | None) -> None:
+    """Carries the door's connections to addresses inside.
+
+    \b
+    Example:
+      rayfleet internal relay --state DIR
+    """
+    from rayfleet.local.relay import serve
+
+    asyncio.run(serve(state_of(state)))
+
+
+@command.command()
+@state_option
+def apiserver(state: str | None) -> None:
+    """The embedded Kubernetes API.
+
+    \b
+    Example:
+      rayfleet internal apiserver --state DIR
+    """
+    from rayfleet.apiserver.server import ApiServerSettings, serve
+    from rayfleet.local.credentials import tokens
+
+    place = state_of(state)
+    settings = ApiServerSettings(
+        state=place.objects,
+        listen=(("0.0.0.0", 6443),),  # the fleet's own network, which no other machine reaches
+        tls_cert=place.credentials / "server.crt",
+        tls_key=place.credentials / "server.key",
+        tokens=tokens(place),
+    )
+    asyncio.run(serve(settings))

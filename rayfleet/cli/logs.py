@@ -1,0 +1,94 @@
+"""`rayfleet logs`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rayfleet.cli.options import api_options, client_of, connection_of, namespace_option, state_of
+
+if TYPE_CHECKING:
+    from rayfleet.kube.client import Client
+
+CLUSTER_WORDS = ("raycluster", "rayclusters", "raycluster.ray.io", "rayclusters.ray.io")
+POD_WORDS = ("pod", "pods", "po")
+
+
+@click.command()
+@click.argument("target", metavar="POD | raycluster/NAME")
+@click.option("-c", "--container", metavar="NAME", help="Of which container; the first one by default.")
+@click.option("-f", "--follow", is_flag=True, help="Go on as lines come.")
+@click.option("-p", "--previous", is_flag=True, help="Of the container's life before its restart.")
+@click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N lines.")
+@click.option("--monitor", is_flag=True, help="Of a RayCluster: the log of the head's own monitor (its autoscaler).")
+@namespace_option
+@api_options
+def command(
+    target: str,
+    container: str | None,
+    follow: bool,
+    previous: bool,
+    tail: int | None,
+    monitor: bool,
+    namespace: str | None,
+    **api: Any,
+) -> None:
+    """Print a Pod's log, or what the operator did for a RayCluster, and why.
+
+    \b
+    Examples:
+      rayfleet logs one-head-x2k7p -f
+      rayfleet logs raycluster/one
+      rayfleet logs raycluster/one --monitor --tail 20
+    """
+    kind, name = kind_of(target)
+    if kind == "pod" and monitor:
+        raise click.UsageError(f"--monitor is of a RayCluster; write raycluster/NAME instead of {target}")
+    if kind == "raycluster" and (container or previous or (follow and monitor)):
+        raise click.UsageError("-c and --previous (and -f with --monitor) go with a Pod")
+    connection = connection_of(**api)
+    place = namespace or connection.namespace
+
+    async def run() -> None:
+        async with client_of(connection) as client:
+            if kind == "pod":
+                await print_pod_log(client, place, name, container, follow=follow, previous=previous, tail=tail)
+            elif monitor:
+                from rayfleet.cli.monitor_log import print_monitor_log
+
+                await print_monitor_log(client, state_of(api["state"]), place, name, tail)
+            else:
+                from rayfleet.cli.story import print_story
+
+                await print_story(client, state_of(api["state"]), place, name, follow=follow, tail=tail)
+
+    asyncio.run(run())
+
+
+def kind_of(target: str) -> tuple[str, str]:
+    """("pod" or "raycluster", the name)."""
+    word, slash, name = target.rpartition("/")
+    if not slash or word in POD_WORDS:
+        return "pod", name
+    if word.lower() in CLUSTER_WORDS and name:
+        return "raycluster", name
+    raise click.UsageError(f"{target!r} has no log here; write a Pod's name or raycluster/NAME")
+
+
+async def print_pod_log(
+    client: Client, namespace: str, name: str, container: str | None, *, follow: bool, previous: bool, tail: int | None
+) -> None:
+    """As it comes, byte for byte."""
+    from urllib.parse import urlencode
+
+    from rayfleet.api.meta import PODS
+
+    query = {"container": container, "follow": "true" if follow else None, "previous": "true" if previous else None}
+    query["tailLines"] = None if tail is None else str(tail)
+    given = urlencode({key: value for key, value in query.items() if value is not None})
+    out = click.get_binary_stream("stdout")
+    async for part in client.stream(PODS.path(namespace, name, "log") + (f"?{given}" if given else "")):
+        out.write(part)
+        out.flush()

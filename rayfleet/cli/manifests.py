@@ -1,0 +1,146 @@
+"""YAML and JSON files into objects, with the place of every mistake. Every document is kept, whatever its kind."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+SUFFIXES = (".yaml", ".yml", ".json")
+# What a live export carries and nobody may send back.
+LIVE_METADATA = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "deletionTimestamp")
+
+
+class BadManifest(click.ClickException):
+    """A file that cannot be used; the text begins with file and line."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One object of a file, and where it stands."""
+
+    body: dict[str, Any]
+    place: str
+
+    @property
+    def kind(self) -> str:
+        return str(self.body["kind"])
+
+    @property
+    def name(self) -> str:
+        return str(self.body["metadata"].get("name", ""))
+
+    def sendable(self) -> dict[str, Any]:
+        """Without what only a server writes, so that `get -o yaml` can be applied again."""
+        body = {key: value for key, value in self.body.items() if key != "status"}
+        return body | {"metadata": {key: value for key, value in body["metadata"].items() if key not in LIVE_METADATA}}
+
+
+def load_manifests(files: Iterable[str]) -> list[Manifest]:
+    """Every object of the files (directories: of each YAML and JSON file in them), in order. Raises BadManifest."""
+    return [manifest for file in files for path in expand(file) for manifest in load_file(path)]
+
+
+def expand(file: str) -> list[str]:
+    if file != "-" and Path(file).is_dir():
+        found = sorted(str(path) for path in Path(file).iterdir() if path.suffix in SUFFIXES)
+        if not found:
+            raise BadManifest(f"{file}: a directory without any {', '.join(SUFFIXES)} file")
+        return found
+    return [file]
+
+
+def load_file(file: str) -> list[Manifest]:
+    name = "standard input" if file == "-" else file
+    try:
+        text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise BadManifest(f"{name}: {error.strerror or error}") from error
+    return parse(text, name)
+
+
+def parse(text: bytes, name: str) -> list[Manifest]:
+    """The objects of one text. Raises BadManifest for broken YAML, a key given twice, or what is no object."""
+    loader = Loader(text)
+    found: list[Manifest] = []
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            place = f"{name}:{node.start_mark.line + 1}"
+            found += objects(loader.construct_document(node), place)
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise BadManifest(f"{name}{line}: {error.problem or error.context}{hint(error)}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BadManifest(f"{name}: {error}") from error
+    finally:
+        loader.dispose()
+    return found
+
+
+def hint(error: yaml.MarkedYAMLError) -> str:
+    # The one cause that cannot be seen; libyaml does not name the character.
+    return "; is it a tab? YAML is indented with spaces" if "cannot start any token" in (error.problem or "") else ""
+
+
+def objects(document: Any, place: str) -> list[Manifest]:
+    """A document is nothing, an object, or a List of objects."""
+    if document is None:
+        return []
+    if isinstance(document, dict) and isinstance(document.get("items"), list) and str(document.get("kind", "")).endswith("List"):
+        return [manifest for item in document["items"] for manifest in objects(item, place)]
+    if not isinstance(document, dict):
+        raise BadManifest(f"{place}: no Kubernetes object but {plain_type(document)}; one is a mapping with apiVersion, kind and metadata")
+    for field in ("apiVersion", "kind"):
+        if not isinstance(document.get(field), str) or not document[field]:
+            raise BadManifest(f"{place}: {field} is missing; write for example `{EXAMPLES[field]}`")
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
+        raise BadManifest(f"{place}: {document['kind']} has no metadata.name")
+    return [Manifest(document, place)]
+
+
+EXAMPLES = {"apiVersion": "apiVersion: ray.io/v1", "kind": "kind: RayCluster"}
+
+
+def plain_type(value: Any) -> str:
+    return {str: "a text", list: "a list", int: "a number", float: "a number", bool: "true or false"}.get(type(value), "something else")
+
+
+class Loader(yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader):  # type: ignore[misc]
+    """Safe YAML as Kubernetes reads it: a key given twice is a mistake, a date stays a text."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: dict[str, int] = {}
+        for key, _ in node.value:
+            line = key.start_mark.line + 1
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if key.value in seen:
+                    problem = f"the key {key.value!r} is given twice (first in line {seen[key.value]})"
+                    raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
+                seen[key.value] = line
+        return dict(super().construct_mapping(node, deep))
+
+
+def text_of(loader: Loader, node: yaml.ScalarNode) -> str:
+    return str(node.value)
+
+
+Loader.add_constructor("tag:yaml.org,2002:timestamp", text_of)
+# YAML 1.1 reads 22:22 as 1342 and 1e3 as a text; Kubernetes reads a text and a number.
+INT = re.compile(r"^[-+]?(?:0b[01_]+|0[0-7_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*)$")
+FLOAT = re.compile(r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$|^[-+]?\.(?:inf|Inf|INF)$|^\.(?:nan|NaN|NAN)$")
+NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+Loader.yaml_implicit_resolvers = {
+    first: [pair for pair in pairs if pair[0] not in NUMBERS] for first, pairs in Loader.yaml_implicit_resolvers.items()
+}
+Loader.add_implicit_resolver(NUMBERS[1], FLOAT, list("-+0123456789."))
+Loader.add_implicit_resolver(NUMBERS[0], INT, list("-+0123456789"))

@@ -1,0 +1,68 @@
+"""Options that several commands share, each in one place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rayfleet.kube.client import Client
+    from rayfleet.kube.connection import Connection
+    from rayfleet.local.state import State
+
+Command = Callable[..., Any]
+
+
+def state_option(command: Command) -> Command:
+    return click.option("--state", metavar="DIR", help="The local fleet's directory [default: $XDG_STATE_HOME/rayfleet].")(command)
+
+
+def api_options(command: Command) -> Command:
+    """Which API server to talk to."""
+    for option in (
+        click.option("--kubeconfig", metavar="FILE", help="A kubeconfig [default: $KUBECONFIG, the local fleet's, ~/.kube/config]."),
+        click.option("--context", metavar="NAME", help="A context of the kubeconfig."),
+    ):
+        command = option(command)
+    return state_option(command)
+
+
+def namespace_option(command: Command) -> Command:
+    return click.option("-n", "--namespace", metavar="NAME", help="The namespace [default: the kubeconfig's].")(command)
+
+
+def files_option(command: Command) -> Command:
+    told = "YAML or JSON, also of several objects; - is standard input. May be given again."
+    return click.option("-f", "--filename", "files", multiple=True, required=True, metavar="FILE", help=told)(command)
+
+
+def state_of(path: str | None) -> State:
+    """The state directory meant by --state."""
+    from rayfleet.local.state import State, default_state
+
+    return State(Path(path).expanduser().resolve() if path else default_state(os.environ))
+
+
+def connection_of(kubeconfig: str | None, context: str | None, state: str | None) -> Connection:
+    """--kubeconfig, else KUBECONFIG, else the local fleet that is up, else ~/.kube/config. --state names a fleet, and so comes first too.
+
+    Raises ConfigError.
+    """
+    from rayfleet.kube.connection import load_kubeconfig
+
+    if kubeconfig is None and (state or not os.environ.get("KUBECONFIG")):
+        local = state_of(state).kubeconfig
+        if state or local.exists():
+            kubeconfig = str(local)
+    return load_kubeconfig(kubeconfig, context)
+
+
+def client_of(connection: Connection) -> Client:
+    """A client that tells the API server's warnings on standard error."""
+    from rayfleet.kube.client import Client
+
+    return Client(connection, user_agent="rayfleet-cli", on_warning=lambda path, text: click.echo(f"Warning: {text}", err=True))

@@ -1,0 +1,29 @@
+"""Objects and tables as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+
+def dump_json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def dump_yaml(value: Any) -> str:
+    import yaml
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return str(yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, width=140))
+
+
+def columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Cells under their titles, left-aligned, three blanks between; no line ends in blanks."""
+    texts = [[title.upper() for title in header], *([shown(cell) for cell in row] for row in rows)]
+    widths = [max(len(line[index]) for line in texts) for index in range(len(header))]
+    return "\n".join("   ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in texts)
+
+
+def shown(cell: Any) -> str:
+    return "" if cell is None else str(cell).replace("\n", " ")

@@ -1,0 +1,112 @@
+"""`rayfleet up`."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rayfleet.cli.failure import Failure
+from rayfleet.cli.options import state_of, state_option
+
+if TYPE_CHECKING:
+    from rayfleet.cli.manifests import Manifest
+    from rayfleet.kube.client import Client
+    from rayfleet.local.state import State
+
+
+@click.command()
+@click.option("-f", "--filename", "files", multiple=True, metavar="FILE", help="Apply this YAML or JSON file, and wait for its clusters.")
+@click.option("--foreground", is_flag=True, help="Stay, show the operator's log, and stop the fleet on Ctrl-C.")
+@click.option("--timeout", default=300.0, show_default=True, metavar="SECONDS", help="How long to wait for the clusters.")
+@state_option
+def command(files: tuple[str, ...], foreground: bool, timeout: float, state: str | None) -> None:
+    """Start the local fleet: Ray clusters on this machine, without Kubernetes.
+
+    May be called again at any time: what runs is left alone, what is missing is started.
+
+    \b
+    Examples:
+      rayfleet up
+      rayfleet up -f examples/two-clusters.yaml
+      rayfleet up --foreground
+    """
+    from rayfleet.cli.manifests import load_manifests
+    from rayfleet.local.start import start
+
+    place = state_of(state)
+    manifests = load_manifests(files)  # a mistake in a file is told before anything is started
+    start(place, click.echo)
+    try:
+        failures = asyncio.run(fill(place, manifests, timeout))
+        told_where(place)
+        if foreground:
+            stay(place)
+    finally:
+        if foreground:
+            from rayfleet.local.end import end
+
+            end(place)
+            click.echo("The fleet is stopped.")
+    if failures:
+        raise Failure("\n".join(failures))
+
+
+async def fill(place: State, manifests: list[Manifest], patience: float) -> list[str]:
+    """The kinds, then the files, then wait for their clusters. Returns what failed, as sentences."""
+    from rayfleet.cli.apply import apply_all
+    from rayfleet.cli.options import client_of
+    from rayfleet.cli.progress import wait_ready
+    from rayfleet.kube.connection import load_kubeconfig
+    from rayfleet.local.start import api_answers
+
+    await api_answers(place)
+    connection = load_kubeconfig(place.kubeconfig)
+    async with client_of(connection) as client:
+        await declare(client)
+        failures = await apply_all(client, manifests, None, connection.namespace)
+        clusters = [manifest for manifest in manifests if manifest.kind == "RayCluster" and manifest.name]
+        keys = [(str(each.body["metadata"].get("namespace") or connection.namespace), each.name) for each in clusters]
+        return failures + await wait_ready(client, place, keys, patience)
+
+
+async def declare(client: Client) -> None:
+    """Create the CustomResourceDefinitions, or bring them up to date."""
+    from rayfleet.api.crds import crds
+    from rayfleet.api.meta import CUSTOMRESOURCEDEFINITIONS
+    from rayfleet.cli.merge import patch_for, remembered
+    from rayfleet.kube.errors import AlreadyExists
+
+    async def one(crd: dict[str, Any]) -> None:
+        try:
+            await client.create(CUSTOMRESOURCEDEFINITIONS, remembered(crd))
+        except AlreadyExists:
+            name = str(crd["metadata"]["name"])
+            patch = patch_for(await client.get(CUSTOMRESOURCEDEFINITIONS, name), crd)
+            if patch:
+                await client.patch(CUSTOMRESOURCEDEFINITIONS, name, None, patch)
+
+    async with asyncio.TaskGroup() as group:
+        for crd in crds():
+            group.create_task(one(crd))
+
+
+def told_where(place: State) -> None:
+    click.echo("\nTo use kubectl and other clients:")
+    click.echo(f"  export KUBECONFIG={shlex.quote(str(place.kubeconfig))}")
+
+
+def stay(place: State) -> None:
+    """Show the operator's log until interrupted, or until the fleet has ended."""
+    from rayfleet.local.find import find_holder
+
+    click.echo("\nThe operator's log (Ctrl-C stops the fleet):")
+    holder = find_holder(place)
+    try:
+        with place.log("operator").open(errors="replace") as log:
+            while holder and not holder.wait(0.3):
+                click.echo(log.read(), nl=False)
+    except KeyboardInterrupt:
+        click.echo()
