@@ -69,3 +69,29 @@ def apiserver(state: str | None) -> None:
         tokens=tokens(place),
     )
     asyncio.run(serve(settings))
+
+
+@command.command()
+@state_option
+def kubelet(state: str | None) -> None:
+    """Runs the fleet's Pods.
+
+    \b
+    Example:
+      rayfleet internal kubelet --state DIR
+    """
+    import sys
+    from pathlib import Path
+
+    from rayfleet.kubelet.kubelet import run_kubelet
+    from rayfleet.kubelet.settings import KubeletSettings
+    from rayfleet.local.credentials import token_of
+
+    place = state_of(state)
+    settings = KubeletSettings(
+        kubeconfig=place.inner_kubeconfig("kubelet"),
+        state=place.pods,
+        environment=Path(sys.prefix),
+        token=token_of(place, "admin"),  # a log is asked for by the API server with its caller's token
+    )
+    asyncio.run(run_kubelet(settings))
