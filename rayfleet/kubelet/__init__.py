@@ -1,0 +1,26 @@
+"""The kubelet: Pods as processes of this machine, each in namespaces of its own, in one network that no packet leaves.
+
+    kubelet     puts the parts together and runs them
+    pods        which Pods are ours; binds, starts and ends a worker for each
+    worker      one Pod: sync, start, probe, end
+    steps       what to start next, and when to try again                         pure
+    status      what the API is told                                              pure
+    restart     the back-off between two lives of a container                     pure
+    verdicts    what a row of probe results means                                 pure
+    env         a container's environment                                         pure
+    endpoints   which Pods stand behind a Service                                 pure
+    sandbox     a Pod's directory and the shim in it: launch, adopt, ask, destroy
+    shim/       that process (standard library only)
+    container   what the shim is asked to start: argv, environment, mounts
+    volumes     the directories behind a Pod's volumes
+    network     bridge, addresses, links
+    probes      runs the probes
+    resolver    the names of the cluster domain;  dns  answers for them
+    clusterip   ClusterIPs in user space
+    server      the kubelet's HTTP: logs
+    node        registers the node, renews its lease
+    hollow      a kubelet without processes, for benches and tests
+
+The state directory: `pods/UID/` with `pod.json` (whose it is, its address and link), `sandbox.json`, `shim.sock`, `shim.log`, `hosts`,
+`resolv.conf`, `volumes/`, and `containers/NAME/` with a record and a log for each attempt. Nothing is written outside of it.
+"""

@@ -1,0 +1,210 @@
+"""The shim's loop. One JSON object a line, both ways, on `shim.sock`; several kubelets one after the other, or none.
+
+Asked:    {"id", "op": "start", "name", "attempt", "uid", "init", "argv", "env", "cwd", "mounts"}   starts a container
+          {"id", "op": "kill", "name", "signal"}                                          signals its first process
+          {"id", "op": "exec", "name", "argv", "env", "cwd", "timeout"}                   runs a command inside it
+Answered: {"id", ...} with `error` when it failed; exec answers when the command ended, with `code` and `output`.
+Told to every kubelet that listens: {"ended": record}.
+"""
+
+# os instead of pathlib, which would make each Pod's shim a tenth larger.
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import socket
+import time
+from typing import Any
+
+from rayfleet.kubelet.shim import process, record
+
+OUTPUT_KEPT = 10 * 1024  # bytes of what a command inside a container printed
+
+
+class Container:
+    def __init__(self, pid: int, output: int, log: record.Log, facts: dict[str, Any]) -> None:
+        self.pid, self.output, self.log, self.facts = pid, output, log, facts
+
+
+class Command:
+    def __init__(self, pid: int, output: int, client: socket.socket, request: dict[str, Any]) -> None:
+        self.pid, self.output, self.client, self.request = pid, output, client, request
+        self.said = b""
+        self.deadline = time.monotonic() + request["timeout"]
+        self.late = False
+
+
+class Shim:
+    def __init__(self, directory: str, listener: socket.socket) -> None:
+        self.directory = directory
+        self.containers: dict[int, Container] = {}
+        self.commands: dict[int, Command] = {}
+        self.clients: dict[socket.socket, bytes] = {}
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(listener, selectors.EVENT_READ, self.accept)
+        self.wake, wake_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.set_wakeup_fd(wake_end, warn_on_full_buffer=False)
+        self.selector.register(self.wake, selectors.EVENT_READ, self.reap)
+
+    def run(self) -> None:
+        while True:
+            for key, _ in self.selector.select(self.patience()):
+                key.data(key.fileobj)
+            self.end_late_commands()
+
+    def patience(self) -> float | None:
+        """Seconds until the first command inside a container is overdue."""
+        waiting = [command.deadline for command in self.commands.values() if not command.late]
+        return max(0.0, min(waiting) - time.monotonic()) if waiting else None
+
+    # what kubelets ask
+
+    def accept(self, listener: socket.socket) -> None:
+        client, _ = listener.accept()
+        self.clients[client] = b""
+        self.selector.register(client, selectors.EVENT_READ, self.hear)
+
+    def hear(self, client: socket.socket) -> None:
+        try:
+            piece = client.recv(65536)
+        except OSError:
+            piece = b""
+        if not piece:
+            self.forget(client)
+            return
+        *lines, self.clients[client] = (self.clients[client] + piece).split(b"\n")
+        for line in lines:
+            self.obey(client, json.loads(line))
+
+    def forget(self, client: socket.socket) -> None:
+        if self.clients.pop(client, None) is not None:
+            self.selector.unregister(client)
+            client.close()
+
+    def obey(self, client: socket.socket, request: dict[str, Any]) -> None:
+        try:
+            answer = getattr(self, "do_" + request["op"])(client, request)
+        except (process.StartFailed, OSError, LookupError) as error:
+            answer = {"error": str(error)}
+        if answer is not None:
+            self.tell(client, {"id": request["id"], **answer})
+
+    def tell(self, client: socket.socket, message: dict[str, Any]) -> None:
+        try:
+            client.sendall(json.dumps(message).encode() + b"\n")
+        except OSError:
+            self.forget(client)
+
+    def do_start(self, client: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
+        facts = {key: request[key] for key in ("name", "attempt", "uid", "init")}
+        facts |= {"started_at": time.time(), "finished_at": None, "exit_code": None, "signal": 0, "error": ""}
+        try:
+            pid, output = process.start_container(self.directory, request)
+        except (process.StartFailed, OSError) as error:
+            facts |= {"finished_at": time.time(), "exit_code": 128, "error": str(error)}
+            record.write(self.directory, facts)
+            return {"record": facts}
+        record.write(self.directory, facts)
+        log = record.Log(f"{self.directory}/containers/{facts['name']}/{facts['attempt']}.log")
+        self.containers[pid] = Container(pid, output, log, facts)
+        self.selector.register(output, selectors.EVENT_READ, lambda fd: self.pump(pid))
+        return {"record": facts}
+
+    def do_kill(self, client: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
+        os.kill(self.running(request["name"]).pid, request["signal"])
+        return {}
+
+    def do_exec(self, client: socket.socket, request: dict[str, Any]) -> None:
+        pid, output = process.start_inside(self.running(request["name"]).pid, request)
+        self.commands[pid] = Command(pid, output, client, request)
+        self.selector.register(output, selectors.EVENT_READ, lambda fd: self.listen_to(pid))
+
+    def running(self, name: str) -> Container:
+        for container in self.containers.values():
+            if container.facts["name"] == name:
+                return container
+        raise LookupError(f"container {name} is not running")
+
+    # what containers and commands do
+
+    def pump(self, pid: int) -> bool:
+        """Moves one piece of output to the log. Returns whether there may be more now."""
+        container = self.containers.get(pid)
+        if container is None:  # it ended a moment ago, in the same round
+            return False
+        piece = read_some(container.output)
+        if piece:
+            container.log.feed(piece)
+        elif piece == b"" and container.output in self.selector.get_map():
+            self.selector.unregister(container.output)
+        return bool(piece)
+
+    def listen_to(self, pid: int) -> bool:
+        command = self.commands.get(pid)
+        if command is None:
+            return False
+        piece = read_some(command.output)
+        if piece:
+            command.said = (command.said + piece)[:OUTPUT_KEPT]
+        elif piece == b"" and command.output in self.selector.get_map():
+            self.selector.unregister(command.output)
+        return bool(piece)
+
+    def end_late_commands(self) -> None:
+        for command in self.commands.values():
+            if not command.late and time.monotonic() >= command.deadline:
+                command.late = True
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(command.pid, signal.SIGKILL)
+
+    def reap(self, wake: int) -> None:
+        read_some(wake)
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid in self.containers:
+                self.container_ended(pid, status)
+            elif pid in self.commands:
+                self.command_ended(pid, status)
+
+    def container_ended(self, pid: int, status: int) -> None:
+        while self.pump(pid):
+            pass
+        container = self.containers.pop(pid)
+        self.release(container.output)
+        container.log.close()
+        code, number = process.end_of(status)
+        container.facts |= {"finished_at": time.time(), "exit_code": code, "signal": number}
+        record.write(self.directory, container.facts)
+        for client in list(self.clients):
+            self.tell(client, {"ended": container.facts})
+
+    def command_ended(self, pid: int, status: int) -> None:
+        while self.listen_to(pid):
+            pass
+        command = self.commands.pop(pid)
+        self.release(command.output)
+        answer = {"code": process.end_of(status)[0], "output": command.said.decode(errors="replace"), "late": command.late}
+        if command.client in self.clients:
+            self.tell(command.client, {"id": command.request["id"], **answer})
+
+    def release(self, output: int) -> None:
+        if output in self.selector.get_map():
+            self.selector.unregister(output)
+        os.close(output)
+
+
+def read_some(fd: int) -> bytes | None:
+    """b"" at the end, None when there is nothing now."""
+    try:
+        return os.read(fd, 65536)
+    except BlockingIOError:
+        return None
