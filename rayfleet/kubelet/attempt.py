@@ -1,0 +1,46 @@
+"""One life of a container, as the shim recorded it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+LOST = 137  # what a container's exit code is when nobody saw its end
+
+
+class Attempt(msgspec.Struct, frozen=True, omit_defaults=False):
+    """Times are seconds since 1970; `error` says why it could not be started."""
+
+    name: str
+    attempt: int
+    uid: str
+    init: bool
+    started_at: float
+    finished_at: float | None = None
+    exit_code: int | None = None
+    signal: int = 0
+    error: str = ""
+
+    @property
+    def running(self) -> bool:
+        return self.finished_at is None
+
+
+History = tuple[Attempt, ...]
+
+
+def read_histories(directory: Path) -> dict[str, History]:
+    """The recorded attempts of a Pod's directory by container, oldest first."""
+    found: dict[str, list[Attempt]] = {}
+    for path in directory.glob("containers/*/*.json"):
+        attempt = msgspec.json.decode(path.read_bytes(), type=Attempt)
+        found.setdefault(attempt.name, []).append(attempt)
+    return {name: tuple(sorted(attempts, key=lambda one: one.attempt)) for name, attempts in found.items()}
+
+
+def with_attempt(histories: Mapping[str, History], new: Attempt) -> dict[str, History]:
+    """The histories after the attempt was recorded, or recorded again."""
+    others = tuple(one for one in histories.get(new.name, ()) if one.attempt != new.attempt)
+    return {**histories, new.name: (*others, new)}

@@ -1,0 +1,39 @@
+"""All that a kubelet is told at its start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network
+from pathlib import Path
+
+LOCAL_NODE = "local"
+
+
+POD_ADDRESSES, CLUSTER_ADDRESSES = IPv4Network("10.88.0.0/16"), IPv4Network("10.96.0.0/16")
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletSettings:
+    """The addresses are those of the fleet's own network namespace."""
+
+    kubeconfig: Path
+    state: Path  # the one directory that is written to
+    environment: Path  # the Python environment that stands for every image; its bin/ comes first on PATH
+    node: str = LOCAL_NODE
+    bridge: str = "rf0"
+    address: str = "10.88.0.1"  # of the bridge: default route, DNS and the kubelet's HTTP of every Pod
+    subnet: IPv4Network = POD_ADDRESSES
+    services: IPv4Network = CLUSTER_ADDRESSES  # ClusterIPs, served in user space
+    domain: str = "cluster.local"
+    api: tuple[str, int] = ("10.88.0.1", 6443)  # where service default/kubernetes leads to
+    port: int = 10250
+    token: str = ""  # callers of the kubelet's HTTP must show it; empty: nobody is asked
+    upstream_dns: str = ""  # "address" of a resolver for names outside the cluster domain; empty: they are refused at once
+    default_env: Mapping[str, str] = field(default_factory=dict)  # below what a container's own spec sets
+    backoff_scale: float = 1.0  # of every back-off delay; tests lower it
+    lease_seconds: float = 60.0  # between two heartbeats
+
+    @property
+    def pods(self) -> Path:
+        return self.state / "pods"
