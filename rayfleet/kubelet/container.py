@@ -1,0 +1,104 @@
+"""What the shim is asked to start for a container: arguments, environment, directories and mounts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rayfleet.kubelet.env import ConfigError, Facts, environment, expand
+from rayfleet.kubelet.network import SYSTEM_PATH
+from rayfleet.kubelet.settings import KubeletSettings
+from rayfleet.kubelet.volumes import place
+
+HOME = "/home/ray"  # home and working directory, as in the images that this environment stands for
+PRIVATE = {"tmp": "/tmp", "var-tmp": "/var/tmp", "home": HOME}  # new for each life of a container
+
+
+def base_environment(settings: KubeletSettings, hostname: str) -> dict[str, str]:
+    """What every container is given. RAY_AUTH_MODE is always explicit: Ray reads a user's token file when it is not."""
+    return {
+        "PATH": f"{settings.environment}/bin:{SYSTEM_PATH}",
+        "HOME": HOME,
+        "HOSTNAME": hostname,
+        "LANG": "C.UTF-8",
+        "KUBERNETES_SERVICE_HOST": str(settings.services.network_address + 1),
+        "KUBERNETES_SERVICE_PORT": "443",
+        "RAY_AUTH_MODE": "disabled",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        **settings.default_env,
+    }
+
+
+def arguments(container: Mapping[str, Any], values: Mapping[str, str]) -> list[str]:
+    """Raises ConfigError without a command: there is no image that could bring one."""
+    argv = [expand(str(one), values) for one in (*(container.get("command") or ()), *(container.get("args") or ()))]
+    if not argv:
+        raise ConfigError("no command is given, and the local kubelet has no image to take one from")
+    return argv
+
+
+def scratch(directory: Path, name: str, attempt: int) -> Path:
+    return directory / "containers" / name / f"scratch-{attempt}"
+
+
+def make_scratch(directory: Path, name: str, attempt: int) -> None:
+    for part in PRIVATE:
+        path = scratch(directory, name, attempt) / part
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(0o1777)
+    (scratch(directory, name, attempt) / "tmp" / "ray").mkdir(exist_ok=True)
+
+
+def mounts(
+    container: Mapping[str, Any], spec: Mapping[str, Any], directory: Path, attempt: int, settings: KubeletSettings
+) -> list[list[str]]:
+    """In the order of mounting. The state directory is hidden: it holds what other Pods were given."""
+    own = scratch(directory, container["name"], attempt)
+    found = [["tmpfs", "size=64k,mode=755", str(settings.state), ""]]
+    found += [["bind", str(own / part), target, "rw"] for part, target in PRIVATE.items()]
+    found += [["bind", path, path, "ro"] for path in hidden_environment(settings)]
+    found += [["bind", str(directory / name), f"/etc/{name}", "rw"] for name in ("hosts", "resolv.conf", "hostname")]
+    found.append(["bind", str(directory / "shm"), "/dev/shm", "rw"])
+    volumes = {volume["name"]: volume for volume in spec.get("volumes") or ()}
+    for mount in sorted(container.get("volumeMounts") or (), key=lambda one: one["mountPath"].rstrip("/").count("/")):
+        if mount["name"] not in volumes:
+            raise ConfigError(f'volume "{mount["name"]}" is not among the Pod\'s volumes')
+        found.append(volume_mount(mount, place(directory, volumes[mount["name"]])))
+    return found
+
+
+def volume_mount(mount: Mapping[str, Any], source: Path) -> list[str]:
+    below = mount.get("subPath") or ""
+    if below.startswith("/") or ".." in Path(below).parts:
+        raise ConfigError(f'subPath "{below}" must stay inside its volume')
+    if below:
+        source = source / below
+        if not source.exists():
+            source.mkdir(parents=True)
+    return ["bind", str(source), mount["mountPath"].rstrip("/") or "/", "ro" if mount.get("readOnly") else "rw"]
+
+
+def hidden_environment(settings: KubeletSettings) -> list[str]:
+    """The Python environment, and the interpreter it was made from, where one of our own directories would cover them."""
+    covers = ["/run", str(settings.state), *PRIVATE.values()]
+    interpreter = Path(os.path.realpath(settings.environment / "bin" / "python")).parent.parent
+    wanted = dict.fromkeys([str(settings.environment), str(interpreter)])
+    return [path for path in wanted if any(Path(path).is_relative_to(cover) for cover in covers)]
+
+
+def request(
+    container: Mapping[str, Any], attempt: int, uid: str, directory: Path, facts: Facts, settings: KubeletSettings, hostname: str
+) -> dict[str, Any]:
+    """The shim's `start`. Raises ConfigError."""
+    values = environment(container, base_environment(settings, hostname), facts)
+    return {
+        "name": container["name"],
+        "attempt": attempt,
+        "uid": uid,
+        "argv": arguments(container, values),
+        "env": values,
+        "cwd": container.get("workingDir") or HOME,
+        "mounts": mounts(container, facts.spec, directory, attempt, settings),
+    }

@@ -1,0 +1,123 @@
+"""How containers and Pods end: hook, SIGTERM, patience, SIGKILL; then nothing is left, and the API may forget the Pod.
+
+https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+
+from rayfleet.api.meta import PODS
+from rayfleet.kube.errors import Conflict, NotFound
+from rayfleet.kubelet.env import ConfigError
+from rayfleet.kubelet.probes import http_get
+from rayfleet.kubelet.sandbox import SandboxError
+from rayfleet.kubelet.status import seconds_of
+
+if TYPE_CHECKING:
+    from rayfleet.kubelet.worker import Worker
+
+DEFAULT_GRACE = 30.0  # seconds
+KILLED_IN = 10.0  # seconds within which a process must be gone after SIGKILL; longer means that it hangs in the kernel
+
+
+class Ending:
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self.found_ending = worker.pod.metadata.deletion_timestamp is not None
+        self.ends: dict[str, asyncio.Event] = {}  # of each attempt, by its uid
+        self.hurry = asyncio.Event()
+
+    def grace(self) -> float:
+        """The Pod's own termination grace in seconds."""
+        seconds = self.worker.pod.spec.get("terminationGracePeriodSeconds")
+        return DEFAULT_GRACE if seconds is None else float(seconds)
+
+    def granted(self) -> float:
+        """What the deletion grants: all of it when we saw it begin, the rest of it when it began before this kubelet."""
+        meta = self.worker.pod.metadata
+        seconds = self.grace() if meta.deletion_grace_period_seconds is None else float(meta.deletion_grace_period_seconds)
+        if self.found_ending and meta.deletion_timestamp:
+            return min(seconds, max(0.0, seconds_of(meta.deletion_timestamp) - time.time()))
+        return seconds
+
+    def end_of(self, uid: str) -> asyncio.Event:
+        return self.ends.setdefault(uid, asyncio.Event())
+
+    async def run(self) -> None:
+        """The Pod's end; may be repeated when the API does not answer. Raises ApiError."""
+        worker, meta = self.worker, self.worker.pod.metadata
+        if worker.sandbox is not None and not worker.absent:
+            worker.tell("Normal", "Killing", "Stopping the Pod's containers")
+            await self.stop_everything(self.granted())
+        await worker.setup.clean()
+        if not worker.absent:
+            if meta.finalizers:  # others wait for the Pod's outcome before they let it go
+                worker.outcome = worker.outcome or self.judge()
+                await worker.report()
+            try:
+                await worker.house.client.delete(PODS, meta.name, meta.namespace, uid=meta.uid, grace=0)
+            except (NotFound, Conflict):  # gone already, or replaced by a namesake
+                pass
+        worker.done.set()
+
+    def judge(self) -> str:
+        """A deleted Pod has succeeded only if all its containers had come to a good end by themselves."""
+        names = [container["name"] for container in self.worker.pod.containers]
+        histories = [self.worker.histories.get(name, ()) for name in names]
+        return "Succeeded" if all(history and history[-1].exit_code == 0 for history in histories) else "Failed"
+
+    async def stop_everything(self, grace: float) -> None:
+        await asyncio.gather(*(self.stop_container(name, grace) for name in self.worker.running()))
+
+    async def stop_container(self, name: str, grace: float) -> None:
+        """Returns when the container has ended."""
+        attempt = self.worker.running().get(name)
+        sandbox = self.worker.sandbox
+        if attempt is None or sandbox is None:
+            return
+        deadline = time.monotonic() + grace
+        ended = self.end_of(attempt.uid)
+        try:
+            await self.run_hook(name, grace)
+            await sandbox.ask("kill", name=name, signal=int(signal.SIGTERM))
+            await self.patience(ended, deadline - time.monotonic())
+            if not ended.is_set():
+                await sandbox.ask("kill", name=name, signal=int(signal.SIGKILL))
+                await asyncio.wait_for(ended.wait(), KILLED_IN)
+        except (SandboxError, TimeoutError):  # it has ended meanwhile, or the sandbox will be destroyed with it
+            pass
+
+    async def patience(self, ended: asyncio.Event, seconds: float) -> None:
+        """Waits for the end, for so long, or until somebody forces the deletion."""
+        waits = [asyncio.create_task(event.wait()) for event in (ended, self.hurry)]
+        await asyncio.wait(waits, timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+
+    async def run_hook(self, name: str, grace: float) -> None:
+        """preStop. Its failure is told and changes nothing."""
+        container = self.worker.health.container(name)
+        hook: Mapping[str, Any] = (container.get("lifecycle") or {}).get("preStop") or {}
+        if not hook or grace <= 0:
+            return
+        try:
+            if hook.get("exec"):
+                answer = await self.worker.setup.execute(name, hook["exec"].get("command") or [], grace)
+                good, words = answer["code"] == 0, answer["output"].strip()[:300]
+            elif hook.get("httpGet"):
+                async with asyncio.timeout(grace):
+                    good, words = await http_get(self.worker.setup.address(), hook["httpGet"], int(hook["httpGet"]["port"]))
+            else:
+                await asyncio.sleep(min(float((hook.get("sleep") or {}).get("seconds") or 0), grace))
+                return
+        except (SandboxError, ConfigError, OSError, aiohttp.ClientError, TimeoutError) as error:
+            good, words = False, str(error)
+        if not good:
+            self.worker.tell("Warning", "FailedPreStopHook", f"PreStopHook of container {name} failed: {words}")

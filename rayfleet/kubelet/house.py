@@ -1,0 +1,43 @@
+"""What all workers share."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rayfleet.api.meta import CONFIGMAPS, SECRETS
+from rayfleet.kube.client import Client
+from rayfleet.kube.errors import NotFound
+from rayfleet.kubelet.env import Source
+from rayfleet.kubelet.events import Events
+from rayfleet.kubelet.network import Network
+from rayfleet.kubelet.settings import KubeletSettings
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    settings: KubeletSettings
+    client: Client
+    network: Network
+    events: Events
+    allocatable: Mapping[str, str]
+    installed_ray: str
+    starting: asyncio.Semaphore  # sandboxes made at the same time: more only wait for each other's processors
+
+    async def fetch(self, namespace: str, sources: Iterable[Source]) -> dict[Source, Mapping[str, str] | None]:
+        """The decoded data of each Secret and ConfigMap; None for one that is not there. Raises ApiError."""
+        wanted = list(sources)
+        return dict(zip(wanted, await asyncio.gather(*(self.fetch_one(namespace, source) for source in wanted)), strict=True))
+
+    async def fetch_one(self, namespace: str, source: Source) -> Mapping[str, str] | None:
+        kind, name = source
+        try:
+            found = await self.client.get(SECRETS if kind == "secret" else CONFIGMAPS, name, namespace)
+        except NotFound:
+            return None
+        decoded = {key: base64.b64decode(value).decode(errors="surrogateescape") for key, value in (found.get("binaryData") or {}).items()}
+        for key, value in (found.get("data") or {}).items():
+            decoded[key] = base64.b64decode(value).decode(errors="surrogateescape") if kind == "secret" else value
+        return decoded

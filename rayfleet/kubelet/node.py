@@ -1,0 +1,112 @@
+"""The node that the kubelet stands for: registered once, kept alive by renewing a Lease and nothing else.
+
+https://kubernetes.io/docs/concepts/architecture/nodes/#heartbeats
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from rayfleet.api.meta import LEASES, NAMESPACES, NODES
+from rayfleet.kube.client import Client
+from rayfleet.kube.errors import AlreadyExists, ApiError, NotFound
+from rayfleet.kubelet.settings import KubeletSettings
+from rayfleet.kubelet.status import time_text
+from rayfleet.version import VERSION
+
+log = logging.getLogger(__name__)
+LEASE_NAMESPACE = "kube-node-lease"
+SCHEME = "rayfleet.dev/kubelet-scheme"
+MOST_PODS = 1000
+
+
+def capacity() -> dict[str, str]:
+    """What this machine has: processors, memory, Pods."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {"cpu": str(os.cpu_count() or 1), "memory": f"{memory // 1024}Ki", "pods": str(MOST_PODS), "ephemeral-storage": "0"}
+
+
+def node_object(settings: KubeletSettings) -> dict[str, Any]:
+    labels = {
+        "kubernetes.io/hostname": settings.node,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine()),
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": settings.node, "labels": labels, "annotations": {SCHEME: "http"}},
+        "spec": {},
+    }
+
+
+def node_status(settings: KubeletSettings, now: float) -> dict[str, Any]:
+    amounts = capacity()
+    stamp = time_text(now)
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}
+    return {
+        "addresses": [{"type": "InternalIP", "address": settings.address}, {"type": "Hostname", "address": settings.node}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": settings.port}},
+        "capacity": amounts,
+        "allocatable": amounts,
+        "conditions": [{**ready, "lastHeartbeatTime": stamp, "lastTransitionTime": stamp}],
+        "nodeInfo": {
+            "kubeletVersion": f"rayfleet-{VERSION}",
+            "osImage": "this machine",
+            "operatingSystem": "linux",
+            "architecture": platform.machine(),
+            "kernelVersion": platform.release(),
+            "containerRuntimeVersion": f"rayfleet://{VERSION}",
+            "machineID": "",
+            "systemUUID": "",
+            "bootID": "",
+            "kubeProxyVersion": "",
+        },
+    }
+
+
+async def register(client: Client, settings: KubeletSettings, now: float) -> None:
+    """Makes the Node, or brings the one that is there up to date. Raises ApiError."""
+    body = node_object(settings)
+    try:
+        await client.create(NODES, body)
+    except AlreadyExists:
+        await client.patch(NODES, settings.node, None, {"metadata": body["metadata"]})
+    await client.patch(NODES, settings.node, None, {"status": node_status(settings, now)}, subresource="status")
+
+
+async def renew_for_ever(client: Client, settings: KubeletSettings) -> None:
+    """The heartbeat. A failure is tried again at the next one."""
+    while True:
+        try:
+            await renew(client, settings)
+        except ApiError as error:
+            log.info("the node's lease could not be renewed: %s", error)
+        await asyncio.sleep(settings.lease_seconds)
+
+
+async def renew(client: Client, settings: KubeletSettings) -> None:
+    spec = {
+        "holderIdentity": settings.node,
+        "leaseDurationSeconds": int(settings.lease_seconds * 4),
+        "renewTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+    }
+    try:
+        await client.patch(LEASES, settings.node, LEASE_NAMESPACE, {"spec": spec})
+    except NotFound:
+        await make_lease(client, settings.node, spec)
+
+
+async def make_lease(client: Client, node: str, spec: Mapping[str, Any]) -> None:
+    lease = {"apiVersion": LEASES.api_version, "kind": "Lease", "metadata": {"name": node, "namespace": LEASE_NAMESPACE}, "spec": spec}
+    try:
+        await client.create(LEASES, lease)
+    except NotFound:
+        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": LEASE_NAMESPACE}})
+        await client.create(LEASES, lease)

@@ -1,0 +1,106 @@
+"""Which Pods are this node's: binds those that nobody has placed, gives each a worker, and sweeps away what the API no longer knows."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from rayfleet.api.meta import PODS
+from rayfleet.kube.errors import ApiError, Conflict, NotFound
+from rayfleet.kubelet.house import House
+from rayfleet.kubelet.network import link_of
+from rayfleet.kubelet.node import node_object
+from rayfleet.kubelet.objects import Pod
+from rayfleet.kubelet.sweep import remove_pod
+from rayfleet.kubelet.worker import Worker
+from rayfleet.runtime.informer import Informer
+
+log = logging.getLogger(__name__)
+BIND_RETRY = 2.0  # seconds
+
+
+class Pods:
+    def __init__(self, house: House, informer: Informer[Pod]) -> None:
+        self.house, self.informer = house, informer
+        self.workers: dict[str, Worker] = {}  # by the Pod's UID
+        self.binding: dict[str, asyncio.Task[None]] = {}
+        self.labels = node_object(house.settings)["metadata"]["labels"]
+
+    def start(self) -> None:
+        """Begins with what the informer holds, after its first list."""
+        for pod in list(self.informer.values()):
+            self.heed(None, pod)
+        self.informer.subscribe(self.heed)
+
+    async def sweep(self) -> None:
+        """Removes what is left of Pods that the API no longer knows."""
+        known = {pod.metadata.uid for pod in self.informer.values()}
+        if self.house.settings.pods.is_dir():
+            for directory in sorted(self.house.settings.pods.iterdir()):
+                if directory.name not in known:
+                    log.info("removing what is left of Pod %s, which the API no longer knows", directory.name)
+                    await remove_pod(directory)
+        for link in await self.house.network.links() - {link_of(uid) for uid in known}:
+            await self.house.network.detach(link)
+
+    def heed(self, old: Pod | None, new: Pod | None) -> None:
+        if new is None:
+            assert old is not None
+            self.binding.pop(old.metadata.uid, None)
+            self.house.events.forget(old)
+            if worker := self.workers.get(old.metadata.uid):
+                worker.vanish()
+                self.drop(worker)
+            return
+        uid, node = new.metadata.uid, new.spec.get("nodeName")
+        if uid in self.workers:
+            self.workers[uid].update(new)
+        elif node == self.house.settings.node:
+            self.adopt(new)
+        elif not node and uid not in self.binding and self.fits(new):
+            self.binding[uid] = asyncio.create_task(self.bind(new))
+
+    def adopt(self, pod: Pod) -> None:
+        uid = pod.metadata.uid
+        if pod.finished and not (self.house.settings.pods / uid).exists() and not pod.metadata.deletion_timestamp:
+            return
+        worker = self.workers[uid] = Worker(self.house, pod)
+        worker.task.add_done_callback(lambda task: self.let_go(uid, task))
+
+    def let_go(self, uid: str, task: asyncio.Task[None]) -> None:
+        worker = self.workers[uid]
+        if not task.cancelled() and (error := task.exception()):
+            log.error("pod %s: its worker failed", worker.pod.metadata.key, exc_info=error)
+        self.drop(worker)
+
+    def drop(self, worker: Worker) -> None:
+        """Forgets a worker that has ended and whose Pod is gone; until both, a late update must not start another."""
+        if worker.task.done() and worker.absent:
+            self.workers.pop(worker.uid, None)
+
+    def fits(self, pod: Pod) -> bool:
+        """Whether the Pod may be placed here at all: nobody holds it back, and its selector is true of this node."""
+        if pod.metadata.deletion_timestamp or pod.finished or pod.spec.get("schedulingGates"):
+            return False
+        return all(self.labels.get(key) == value for key, value in (pod.spec.get("nodeSelector") or {}).items())
+
+    async def bind(self, pod: Pod) -> None:
+        meta = pod.metadata
+        target = {"apiVersion": "v1", "kind": "Node", "name": self.house.settings.node}
+        body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": meta.name, "uid": meta.uid}, "target": target}
+        while meta.uid in self.binding:
+            try:
+                await self.house.client.create(PODS, body, meta.namespace, name=meta.name, subresource="binding")
+                return
+            except (Conflict, NotFound):  # placed by another, or gone
+                return
+            except ApiError as error:
+                log.warning("pod %s could not be bound: %s", meta.key, error)
+                await asyncio.sleep(error.retry_after or BIND_RETRY)
+
+    async def close(self) -> None:
+        """Ends the workers, not the Pods."""
+        tasks = [*(worker.task for worker in self.workers.values()), *self.binding.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

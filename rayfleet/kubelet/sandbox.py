@@ -1,0 +1,184 @@
+"""A Pod's directory and the shim that lives in it: launched, found again by a later kubelet, asked, destroyed."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import shutil
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import rayfleet
+from rayfleet.kubelet.attempt import Attempt
+
+LAUNCH = "import sys; sys.path.insert(0, sys.argv[1]); from rayfleet.kubelet.shim.launch import launch; launch(sys.argv[2])"
+LONGEST_LINE = 1 << 20  # bytes of one answer of the shim
+SUBDIRECTORIES = ("root", "shm", "volumes", "containers")
+
+
+class SandboxError(Exception):
+    """The shim could not be started or does not answer; the text is its own where it said something."""
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """`pod.json`: all that is needed to clean up after a Pod that nobody else remembers."""
+
+    namespace: str
+    name: str
+    uid: str
+    address: str
+    link: str
+
+
+class Sandbox:
+    """`on_end(attempt)` hears of each container's end, `on_loss()` when the shim is gone."""
+
+    def __init__(self, directory: Path, identity: Identity, on_end: Callable[[Attempt], None], on_loss: Callable[[], None]) -> None:
+        self.directory, self.identity = directory, identity
+        self.on_end, self.on_loss = on_end, on_loss
+        self.pid = 0  # of the shim, as this process sees it
+        self._numbers = itertools.count(1)
+        self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._writer: asyncio.StreamWriter | None = None
+        self._listening: asyncio.Task[None] | None = None
+
+    @property
+    def alive(self) -> bool:
+        return self._writer is not None
+
+    def prepare(self, hostname: str, temporary: list[list[str]]) -> None:
+        """Lays out the directory. `temporary`: [path, mount options] of each tmpfs that the Pod's containers share."""
+        for name in SUBDIRECTORIES:
+            (self.directory / name).mkdir(parents=True, exist_ok=True)
+        for path, _ in temporary:
+            Path(path).mkdir(parents=True, exist_ok=True)
+        (self.directory / "sandbox.json").write_bytes(msgspec.json.encode({"hostname": hostname, "tmpfs": temporary}))
+        (self.directory / "pod.json").write_bytes(msgspec.json.encode(self.identity))
+
+    async def launch(self) -> None:
+        """Raises SandboxError."""
+        home = str(Path(rayfleet.__file__).parent.parent)
+        argv = [sys.executable, "-S", "-E", "-s", "-c", LAUNCH, home, str(self.directory)]
+        with (self.directory / "shim.log").open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                *argv, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=log, cwd="/", env={}
+            )
+        if await process.wait() != 0:
+            said = (self.directory / "shim.log").read_text(errors="replace").strip().splitlines()
+            raise SandboxError(f"the Pod's namespaces could not be made: {said[-1] if said else 'no reason given'}")
+        if not await self.connect():
+            raise SandboxError("the shim ended as soon as it had started")
+
+    async def connect(self) -> bool:
+        """Whether a shim lives in the directory."""
+        connection = dial(self.directory)
+        if connection is None:
+            return False
+        self.pid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+        reader, self._writer = await asyncio.open_unix_connection(sock=connection, limit=LONGEST_LINE)
+        self._listening = asyncio.create_task(self._listen(reader))
+        return True
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while line := await reader.readline():
+                message = msgspec.json.decode(line)
+                if "ended" in message:
+                    self.on_end(msgspec.convert(message["ended"], Attempt))
+                elif (waiting := self._answers.pop(message["id"], None)) and not waiting.done():
+                    waiting.set_result(message)
+        except OSError:
+            pass
+        self.let_go()
+        self.on_loss()
+
+    def let_go(self) -> None:
+        """Forgets the shim without ending it: what a kubelet does that ends."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        for waiting in self._answers.values():
+            if not waiting.done():
+                waiting.set_exception(SandboxError("the Pod's sandbox is gone"))
+        self._answers.clear()
+        if self._listening is not None and self._listening is not asyncio.current_task():
+            self._listening.cancel()
+
+    async def ask(self, op: str, **request: Any) -> dict[str, Any]:
+        """Raises SandboxError when the shim refuses or is gone."""
+        if self._writer is None:
+            raise SandboxError("the Pod's sandbox is gone")
+        number = next(self._numbers)
+        answer = self._answers[number] = asyncio.get_running_loop().create_future()
+        self._writer.write(msgspec.json.encode({"id": number, "op": op, **request}) + b"\n")
+        message = await answer
+        if "error" in message:
+            raise SandboxError(message["error"])
+        return message
+
+    async def start(self, request: dict[str, Any]) -> Attempt:
+        """Starts a container; one that cannot start is an attempt that has ended already."""
+        return msgspec.convert((await self.ask("start", **request))["record"], Attempt)
+
+    async def destroy(self) -> None:
+        """Ends every process of the Pod. The kernel takes the namespaces, mounts and links away."""
+        if self.alive:
+            await end_process(self.pid)
+            self.let_go()
+
+
+async def end_process(pid: int) -> None:
+    """SIGKILL, and wait until the process has ended (as a zombie it counts as ended)."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(handle, ended.set)
+    try:
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+        await ended.wait()
+    except ProcessLookupError:
+        pass
+    finally:
+        loop.remove_reader(handle)
+        os.close(handle)
+
+
+def dial(directory: Path) -> socket.socket | None:
+    """A connection to the directory's shim; None when no shim listens."""
+    try:
+        folder = os.open(directory, os.O_PATH | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return None
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect(f"/proc/self/fd/{folder}/shim.sock")  # the way around the 107 bytes that a socket's path may have
+    except (FileNotFoundError, ConnectionRefusedError):
+        connection.close()
+        return None
+    finally:
+        os.close(folder)
+    connection.setblocking(False)
+    return connection
+
+
+def read_identity(directory: Path) -> Identity | None:
+    """None when the directory was never finished or is damaged."""
+    try:
+        return msgspec.json.decode((directory / "pod.json").read_bytes(), type=Identity)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def remove_directory(directory: Path) -> None:
+    shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,165 @@
+"""Makes a Pod's sandbox, starts its containers in it, finds both again after a restart of the kubelet, and takes all of it away."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rayfleet.kubelet import container, env, volumes
+from rayfleet.kubelet.attempt import LOST, read_histories, with_attempt
+from rayfleet.kubelet.env import Facts, Source
+from rayfleet.kubelet.house import House
+from rayfleet.kubelet.image import mismatch
+from rayfleet.kubelet.network import NetworkError, link_of
+from rayfleet.kubelet.sandbox import Identity, Sandbox, read_identity, remove_directory
+from rayfleet.kubelet.shim.record import write as write_record
+
+if TYPE_CHECKING:
+    from rayfleet.kubelet.worker import Worker
+
+KEPT_LOGS = 2  # of each container: the current life's and the one before
+KEPT_RECORDS = 10  # more than the back-off needs to remember that it has reached its longest delay
+
+
+class Setup:
+    def __init__(self, house: House, worker: Worker) -> None:
+        self.house, self.worker = house, worker
+        self.directory = worker.directory
+
+    def address(self) -> str:
+        taken = self.house.network.taken.get(self.worker.uid)
+        return str(taken) if taken else self.worker.told.get("podIP", "")
+
+    def hostname(self) -> str:
+        return (self.worker.pod.spec.get("hostname") or self.worker.pod.metadata.name)[:63].rstrip("-.")
+
+    async def adopt(self) -> None:
+        """Takes over what an earlier kubelet left of this Pod, if anything."""
+        identity = read_identity(self.directory)
+        if identity is None or self.worker.outcome:
+            return
+        self.house.network.claim(self.worker.uid, identity.address)
+        sandbox = Sandbox(self.directory, identity, self.worker.ended, self.worker.lost)
+        if await sandbox.connect():
+            self.worker.sandbox = sandbox
+        self.worker.histories = read_histories(self.directory)
+        if self.worker.sandbox is None:
+            self.record_losses()
+
+    def record_losses(self) -> None:
+        """Ends the attempts that nobody saw end."""
+        for attempt in self.worker.running().values():
+            lost = msgspec.structs.replace(
+                attempt, finished_at=time.time(), exit_code=LOST, error="the container was gone when the kubelet looked for it"
+            )
+            write_record(str(self.directory), msgspec.to_builtins(lost))
+            self.worker.ended(lost)
+
+    async def sandbox(self) -> None:
+        """Makes it when there is none. Raises ConfigError, SandboxError, NetworkError or ApiError."""
+        if self.worker.sandbox is not None:
+            return
+        spec, uid = self.worker.pod.spec, self.worker.uid
+        async with self.house.starting:
+            again = (self.directory / "pod.json").exists()
+            address = self.house.network.claim(uid)
+            meta = self.worker.pod.metadata
+            identity = Identity(meta.namespace, meta.name, uid, str(address), link_of(uid))
+            sandbox = Sandbox(self.directory, identity, self.worker.ended, self.worker.lost)
+            sandbox.prepare(self.hostname(), volumes.temporary(self.directory, spec.get("volumes") or []))
+            await self.furnish()
+            if again:  # the old one's link may outlive it by a moment
+                await self.house.network.detach(link_of(uid))
+            await sandbox.launch()
+            try:
+                await self.house.network.attach(uid, sandbox.pid)
+            except NetworkError:
+                await sandbox.destroy()
+                raise
+        self.worker.sandbox = sandbox
+        if not again and (words := mismatch(spec, self.house.installed_ray)):
+            self.worker.tell("Warning", "ImageMismatch", words)
+
+    async def furnish(self) -> None:
+        spec = self.worker.pod.spec
+        volumes.fill(self.directory, spec.get("volumes") or [], await self.facts(volumes.sources_of(spec.get("volumes") or [])))
+        for name, text in (("hosts", self.hosts()), ("resolv.conf", self.resolv_conf()), ("hostname", self.hostname() + "\n")):
+            (self.directory / name).write_text(text)
+
+    def hosts(self) -> str:
+        spec, meta, domain = self.worker.pod.spec, self.worker.pod.metadata, self.house.settings.domain
+        names = self.hostname()
+        if spec.get("subdomain"):
+            names = f"{names}.{spec['subdomain']}.{meta.namespace}.svc.{domain} {names}"
+        lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost", f"{self.address()} {names}"]
+        lines += [f"{alias['ip']} {' '.join(alias.get('hostnames') or ())}" for alias in spec.get("hostAliases") or ()]
+        return "\n".join(lines) + "\n"
+
+    def resolv_conf(self) -> str:
+        settings, namespace = self.house.settings, self.worker.pod.metadata.namespace
+        search = " ".join((f"{namespace}.svc.{settings.domain}", f"svc.{settings.domain}", settings.domain))
+        return f"nameserver {settings.address}\nsearch {search}\noptions ndots:5\n"
+
+    async def facts(self, sources: Iterable[Source]) -> Facts:
+        pod = self.worker.pod
+        fetched = await self.house.fetch(pod.metadata.namespace, sources)
+        metadata = msgspec.to_builtins(pod.metadata)
+        return Facts(metadata, pod.spec, self.address(), self.house.settings.address, self.house.allocatable, fetched)
+
+    async def start_container(self, name: str) -> None:
+        """Raises ConfigError, SandboxError or ApiError; a program that cannot be executed is an attempt that failed."""
+        assert self.worker.sandbox is not None
+        spec = self.worker.health.container(name)
+        history = self.worker.histories.get(name, ())
+        attempt = history[-1].attempt + 1 if history else 0
+        init = any(one["name"] == name for one in self.worker.pod.init_containers)
+        facts = await self.facts(env.sources_of(spec))
+        request = container.request(spec, attempt, uuid.uuid4().hex, self.directory, facts, self.house.settings, self.hostname())
+        container.make_scratch(self.directory, name, attempt)
+        started = await self.worker.sandbox.start({**request, "init": init})
+        self.worker.histories = with_attempt(self.worker.histories, started)
+        await self.prune(name, attempt)
+        if started.error:
+            self.worker.waiting[name] = ("RunContainerError", started.error)
+            self.worker.tell("Warning", "Failed", f"Error: {started.error}")
+        else:
+            self.worker.waiting.pop(name, None)
+            self.worker.tell("Normal", "Started", f"Started container {name}")
+
+    async def prune(self, name: str, attempt: int) -> None:
+        """Removes what earlier lives of the container left: files always, logs and records when they are old."""
+        folder = self.directory / "containers" / name
+        if attempt > 0:
+            await asyncio.to_thread(remove_directory, container.scratch(self.directory, name, attempt - 1))
+        (folder / f"{attempt - KEPT_LOGS}.log").unlink(missing_ok=True)
+        (folder / f"{attempt - KEPT_RECORDS}.json").unlink(missing_ok=True)
+
+    async def execute(self, name: str, command: list[str], timeout: float) -> dict[str, Any]:
+        """Runs a command inside a container, with its environment. Answers `code`, `output` and `late`. Raises SandboxError."""
+        assert self.worker.sandbox is not None
+        spec = self.worker.health.container(name)
+        facts = await self.facts(env.sources_of(spec))
+        values = env.environment(spec, container.base_environment(self.house.settings, self.hostname()), facts)
+        cwd = spec.get("workingDir") or container.HOME
+        return await self.worker.sandbox.ask("exec", name=name, argv=command, env=values, cwd=cwd, timeout=timeout)
+
+    async def take_down(self) -> None:
+        """Ends processes, namespaces, mounts and links; records and logs stay, for `kubectl logs` of a finished Pod."""
+        if self.worker.sandbox is not None:
+            await self.worker.sandbox.destroy()
+            self.worker.sandbox = None
+            self.record_losses()
+        await self.house.network.detach(link_of(self.worker.uid))
+        self.house.network.release(self.worker.uid)
+        for path in [self.directory / "volumes", *self.directory.glob("containers/*/scratch-*")]:
+            await asyncio.to_thread(remove_directory, path)
+
+    async def clean(self) -> None:
+        """Leaves nothing."""
+        await self.take_down()
+        await asyncio.to_thread(remove_directory, self.directory)

@@ -1,0 +1,214 @@
+"""One Pod: brings what runs to what the API asks for, and tells the API what runs.
+
+The worker is one task. What happens around it (an update, a container's end, a verdict of a probe, a back-off that is over) only wakes it;
+it then looks at everything anew. What it must remember lies in the Pod's directory, so a later kubelet's worker goes on from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+
+from rayfleet.api.meta import PODS
+from rayfleet.kube.errors import ApiError, Conflict, NotFound
+from rayfleet.kubelet import status
+from rayfleet.kubelet.attempt import Attempt, History, read_histories, with_attempt
+from rayfleet.kubelet.ending import Ending
+from rayfleet.kubelet.env import ConfigError
+from rayfleet.kubelet.health import Health
+from rayfleet.kubelet.house import House
+from rayfleet.kubelet.network import NetworkError
+from rayfleet.kubelet.objects import Pod
+from rayfleet.kubelet.sandbox import Sandbox, SandboxError
+from rayfleet.kubelet.setup import Setup
+from rayfleet.kubelet.steps import Steps, next_steps
+
+log = logging.getLogger(__name__)
+CONFIG_RETRY = 10.0  # seconds between two tries of what a spec or a missing Secret forbids
+API_RETRY = 1.0
+DEADLINE = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+
+
+class Worker:
+    def __init__(self, house: House, pod: Pod) -> None:
+        self.house, self.pod, self.uid = house, pod, pod.metadata.uid
+        self.directory: Path = house.settings.pods / self.uid
+        self.setup = Setup(house, self)
+        self.health = Health(self)
+        self.ending = Ending(self)
+        self.sandbox: Sandbox | None = None
+        self.histories: dict[str, History] = read_histories(self.directory)
+        self.waiting: dict[str, tuple[str, str]] = {}
+        self.retry_at: dict[str, float] = {}  # container, or "" for the Pod as a whole -> when a refused configuration is tried again
+        self.outcome = pod.status.get("phase", "") if pod.finished else ""
+        self.failure = ("", "")
+        self.told = pod.status
+        self.told_version = 0
+        self.absent = False
+        self.done = asyncio.Event()
+        self.wake = asyncio.Event()
+        self.task = asyncio.create_task(self.run())
+
+    # what happens around it
+
+    def update(self, pod: Pod) -> None:
+        self.pod = pod
+        if int(pod.metadata.resource_version or 0) >= self.told_version:
+            self.told = pod.status
+        if pod.metadata.deletion_timestamp and pod.metadata.deletion_grace_period_seconds == 0:
+            self.ending.hurry.set()
+        self.wake.set()
+
+    def vanish(self) -> None:
+        """The API knows the Pod no more: it ends at once."""
+        self.absent = True
+        self.ending.hurry.set()
+        self.wake.set()
+
+    def ended(self, attempt: Attempt) -> None:
+        self.histories = with_attempt(self.histories, attempt)
+        self.health.forget(attempt.name)
+        self.ending.end_of(attempt.uid).set()
+        self.wake.set()
+
+    def lost(self) -> None:
+        """The shim has ended, and with it all that ran."""
+        self.sandbox = None
+        self.setup.record_losses()
+        self.wake.set()
+
+    # the loop
+
+    async def run(self) -> None:
+        try:
+            await self.setup.adopt()
+            while not self.done.is_set():
+                self.wake.clear()
+                pause = await self.attempt_sync()
+                if not self.done.is_set():
+                    await self.sleep(pause)
+        finally:
+            self.health.close()
+            if self.sandbox is not None:
+                self.sandbox.let_go()
+
+    async def sleep(self, seconds: float | None) -> None:
+        try:
+            await asyncio.wait_for(self.wake.wait(), seconds)
+        except TimeoutError:
+            pass
+
+    async def attempt_sync(self) -> float | None:
+        """Seconds until it must look again, None: only when something happens."""
+        try:
+            return await self.sync()
+        except ApiError as error:
+            if not isinstance(error, Conflict):
+                log.warning("pod %s: %s; trying again", self.pod.metadata.key, error)
+            return error.retry_after or API_RETRY
+        except (SandboxError, NetworkError, OSError) as error:
+            self.tell("Warning", "FailedCreatePodSandBox", str(error))
+            return CONFIG_RETRY * self.house.settings.backoff_scale
+
+    async def sync(self) -> float | None:
+        if self.absent or self.pod.metadata.deletion_timestamp:
+            await self.ending.run()
+            return None
+        pause = None if self.outcome else await self.advance()
+        if self.outcome and self.sandbox is not None:
+            await self.ending.stop_everything(self.ending.grace())
+            await self.setup.take_down()
+        await self.report()
+        return pause
+
+    async def advance(self) -> float | None:
+        now, spec = time.time(), self.pod.spec
+        started = self.health.started(self.running())
+        steps = next_steps(spec, self.histories, started, now, self.house.settings.backoff_scale)
+        self.outcome = steps.outcome
+        deadline = self.deadline()
+        if deadline is not None and now >= deadline and not self.outcome:
+            self.outcome, self.failure = "Failed", DEADLINE
+        if self.outcome:
+            return None
+        await self.start_due(steps, now)
+        self.explain_waits(steps)
+        self.health.follow(self.running())
+        times = [*self.retry_at.values(), *filter(None, (steps.wake_at, deadline))]
+        return max(0.0, min(times) - time.time()) if times else None
+
+    async def start_due(self, steps: Steps, now: float) -> None:
+        """Sandbox first. A configuration that is refused is tried again after a while, without counting as a restart."""
+        if not steps.start and self.sandbox is not None:
+            return
+        for name in ("", *steps.start):
+            if self.retry_at.get(name, 0.0) > now:
+                if not name:
+                    return
+                continue
+            self.retry_at.pop(name, None)
+            try:
+                await (self.setup.start_container(name) if name else self.setup.sandbox())
+            except ConfigError as error:
+                self.refuse(name, str(error), now)
+                if not name:
+                    return
+
+    def refuse(self, name: str, message: str, now: float) -> None:
+        self.retry_at[name] = now + CONFIG_RETRY * self.house.settings.backoff_scale
+        if name:
+            self.waiting[name] = ("CreateContainerConfigError", message)
+            self.tell("Warning", "Failed", f"Error: {message}")
+        else:
+            self.tell("Warning", "FailedMount", message)
+
+    def explain_waits(self, steps: Steps) -> None:
+        meta = self.pod.metadata
+        for name, seconds in steps.backing_off.items():
+            words = f"back-off {seconds:g}s restarting failed container={name} pod={meta.name}_{meta.namespace}({meta.uid})"
+            if self.waiting.get(name, ("", ""))[1] != words:
+                self.tell("Warning", "BackOff", words)
+            self.waiting[name] = ("CrashLoopBackOff", words)
+
+    def deadline(self) -> float | None:
+        seconds, since = self.pod.spec.get("activeDeadlineSeconds"), self.told.get("startTime")
+        return status.seconds_of(since) + seconds if seconds and since else None
+
+    def running(self) -> dict[str, Attempt]:
+        return {name: history[-1] for name, history in self.histories.items() if history and history[-1].running}
+
+    # what it tells
+
+    def tell(self, kind: str, reason: str, note: str) -> None:
+        self.house.events.record(self.pod, kind, reason, note)
+
+    async def report(self) -> None:
+        """One merge patch of the status when, and only when, something in it changed."""
+        running = self.running()
+        new = status.pod_status(
+            status.Observed(
+                spec=self.pod.spec,
+                old=self.told,
+                histories=self.histories,
+                waiting=self.waiting,
+                started=frozenset(self.health.started(running)),
+                ready=frozenset(self.health.ready(running)),
+                outcome=self.outcome,
+                pod_ip=self.setup.address(),
+                host_ip=self.house.settings.address,
+                now=time.time(),
+                failure=self.failure,
+            )
+        )
+        patch = status.changes(self.told, new)
+        if not patch:
+            return
+        meta = self.pod.metadata
+        body = {"metadata": {"uid": meta.uid}, "status": patch}
+        try:
+            written = await self.house.client.patch(PODS, meta.name, meta.namespace, body, subresource="status")
+        except NotFound:  # its deletion is on the way to us
+            return
+        self.told, self.told_version = {**self.told, **new}, int(written["metadata"]["resourceVersion"])
