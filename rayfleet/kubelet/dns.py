@@ -1,0 +1,174 @@
+"""A DNS server for the names of the cluster domain: A and CNAME, at once an empty answer for every other type (gRPC asks for AAAA and waits
+for the answer), a fast no for names outside. UDP and TCP. https://www.rfc-editor.org/rfc/rfc1035
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import struct
+from typing import Any
+
+from rayfleet.kubelet.resolver import Found, Resolver
+from rayfleet.kubelet.settings import KubeletSettings
+
+PORT = 53
+A, CNAME, INTERNET = 1, 5, 1
+NOERROR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED = 0, 2, 3, 4, 5
+ANSWER, AUTHORITATIVE, TRUNCATED, RECURSION_WANTED, RECURSION_OFFERED = 0x8000, 0x0400, 0x0200, 0x0100, 0x0080
+OPCODE = 0x7800
+LIFETIME = 5  # seconds that an answer may be kept: Pods move
+LARGEST_DATAGRAM = 512
+QUESTION_NAME = 0xC00C  # a pointer to the name in the question, which always begins at byte 12
+UPSTREAM_TIMEOUT = 2.0
+
+
+class BadQuery(ValueError):
+    """Not a question that can be answered at all."""
+
+
+def read_question(query: bytes) -> tuple[str, int, int]:
+    """(name, type, end of the question). Raises BadQuery."""
+    labels: list[str] = []
+    at = 12
+    try:
+        while length := query[at]:
+            if length > 63:
+                raise BadQuery("a compressed name in a question")
+            labels.append(query[at + 1 : at + 1 + length].decode("ascii", errors="replace"))
+            at += 1 + length
+        kind, _ = struct.unpack_from("!HH", query, at + 1)
+    except (IndexError, struct.error) as error:
+        raise BadQuery("cut off") from error
+    return ".".join(labels), kind, at + 5
+
+
+def encode_name(name: str) -> bytes:
+    return b"".join(bytes([len(label)]) + label.encode() for label in name.rstrip(".").split(".")) + b"\0"
+
+
+def record(kind: int, data: bytes) -> bytes:
+    return struct.pack("!HHHIH", QUESTION_NAME, kind, INTERNET, LIFETIME, len(data)) + data
+
+
+def reply(query: bytes, end: int, code: int, records: list[bytes], largest: int) -> bytes:
+    """The answer to a query whose question ends at `end`; cut to nothing but a mark when it would be too large."""
+    number, flags = struct.unpack_from("!HH", query)
+    flags = ANSWER | AUTHORITATIVE | RECURSION_OFFERED | (flags & (OPCODE | RECURSION_WANTED)) | code
+    question = query[12:end]
+    body = b"".join(records)
+    if 12 + len(question) + len(body) > largest:
+        flags, records, body = flags | TRUNCATED, [], b""
+    return struct.pack("!HHHHHH", number, flags, 1 if question else 0, len(records), 0, 0) + question + body
+
+
+def judge(found: Found, kind: int) -> tuple[int, list[bytes]]:
+    """(response code, records)."""
+    if found.outside:
+        return REFUSED, []
+    if not found.exists:
+        return NXDOMAIN, []
+    if found.alias:
+        return NOERROR, [record(CNAME, encode_name(found.alias))]
+    return NOERROR, [record(A, ipaddress.IPv4Address(address).packed) for address in found.addresses] if kind == A else []
+
+
+class DnsServer:
+    def __init__(self, settings: KubeletSettings, resolver: Resolver) -> None:
+        self.settings, self.resolver = settings, resolver
+        self.transport: asyncio.DatagramTransport | None = None
+        self.server: asyncio.Server | None = None
+        self.forwarding: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Raises OSError when the port is taken."""
+        loop = asyncio.get_running_loop()
+        where = (self.settings.address, PORT)
+        self.transport, _ = await loop.create_datagram_endpoint(lambda: Datagrams(self), local_addr=where)
+        self.server = await asyncio.start_server(self.converse, *where)
+
+    async def close(self) -> None:
+        if self.transport:
+            self.transport.close()
+        if self.server:
+            self.server.close()
+
+    def answer(self, query: bytes, largest: int) -> bytes | None:
+        """The reply, b"" when there can be none, None when the upstream must be asked."""
+        if len(query) < 12 or query[2] & 0x80:
+            return b""
+        flags, questions = struct.unpack_from("!HH", query, 2)
+        if flags & OPCODE or questions != 1:
+            return reply(query, 12, NOTIMP, [], largest)
+        try:
+            name, kind, end = read_question(query)
+        except BadQuery:
+            return b""
+        found = self.resolver.find(name)
+        if found.outside and self.settings.upstream_dns:
+            return None
+        code, records = judge(found, kind)
+        return reply(query, end, code, records, largest)
+
+    async def ask_upstream(self, query: bytes) -> bytes:
+        loop = asyncio.get_running_loop()
+        waiting: asyncio.Future[bytes] = loop.create_future()
+        transport, _ = await loop.create_datagram_endpoint(lambda: OneAnswer(waiting), remote_addr=(self.settings.upstream_dns, PORT))
+        try:
+            transport.sendto(query)
+            return await asyncio.wait_for(waiting, UPSTREAM_TIMEOUT)
+        except (OSError, TimeoutError):
+            return reply(query, read_question(query)[2], SERVFAIL, [], LARGEST_DATAGRAM)
+        finally:
+            transport.close()
+
+    def forward(self, query: bytes, address: Any) -> None:
+        async def carry() -> None:
+            answer = await self.ask_upstream(query)
+            if self.transport:
+                self.transport.sendto(answer, address)
+
+        task = asyncio.create_task(carry())
+        self.forwarding.add(task)
+        task.add_done_callback(self.forwarding.discard)
+
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                query = await reader.readexactly(int.from_bytes(await reader.readexactly(2), "big"))
+                answer = self.answer(query, 0xFFFF)
+                if answer is None:
+                    answer = await self.ask_upstream(query)
+                if not answer:
+                    break
+                writer.write(len(answer).to_bytes(2, "big") + answer)
+                await writer.drain()
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+
+class Datagrams(asyncio.DatagramProtocol):
+    def __init__(self, server: DnsServer) -> None:
+        self.server = server
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        answer = self.server.answer(data, LARGEST_DATAGRAM)
+        if answer is None:
+            self.server.forward(data, addr)
+        elif answer and self.server.transport:
+            self.server.transport.sendto(answer, addr)
+
+
+class OneAnswer(asyncio.DatagramProtocol):
+    def __init__(self, waiting: asyncio.Future[bytes]) -> None:
+        self.waiting = waiting
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        if not self.waiting.done():
+            self.waiting.set_result(data)
+
+    def error_received(self, exc: Exception) -> None:
+        if not self.waiting.done():
+            self.waiting.set_exception(exc)

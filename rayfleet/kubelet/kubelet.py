@@ -1,0 +1,105 @@
+"""Puts the parts together and runs them, until SIGTERM or SIGINT. Pods live on without it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Callable, Iterator
+
+from rayfleet.api.meta import PODS, SERVICES
+from rayfleet.kube.client import Client
+from rayfleet.kube.connection import load_kubeconfig
+from rayfleet.kubelet import node
+from rayfleet.kubelet.clusterip import ClusterIPs
+from rayfleet.kubelet.dns import DnsServer
+from rayfleet.kubelet.events import Events
+from rayfleet.kubelet.house import House
+from rayfleet.kubelet.image import installed_ray
+from rayfleet.kubelet.network import Network
+from rayfleet.kubelet.objects import Pod, Service
+from rayfleet.kubelet.pods import Pods
+from rayfleet.kubelet.resolver import Resolver
+from rayfleet.kubelet.server import Server
+from rayfleet.kubelet.settings import KubeletSettings
+from rayfleet.runtime.informer import Informer
+
+STARTED_AT_ONCE = 8  # sandboxes
+
+
+class Kubelet:
+    def __init__(self, client: Client, settings: KubeletSettings) -> None:
+        self.client, self.settings = client, settings
+        self.network = Network(settings)
+        self.house = House(
+            settings=settings,
+            client=client,
+            network=self.network,
+            events=Events(client, settings.node),
+            allocatable=node.capacity(),
+            installed_ray=installed_ray(settings.environment),
+            starting=asyncio.Semaphore(STARTED_AT_ONCE),
+        )
+        self.pod_cache: Informer[Pod] = Informer(client, PODS, Pod)
+        self.service_cache: Informer[Service] = Informer(client, SERVICES, Service)
+        self.pods = Pods(self.house, self.pod_cache)
+        self.server = Server(self.pods)
+        self.dns = DnsServer(settings, Resolver(settings, self.pod_cache, self.service_cache))
+        self.cluster_ips = ClusterIPs(settings, self.pod_cache, self.service_cache)
+        self.tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Returns when Pods are being served. Raises NetworkError, OSError (a port is taken) or ApiError."""
+        self.settings.pods.mkdir(parents=True, exist_ok=True)
+        await self.network.lay()
+        await node.register(self.client, self.settings, time.time())
+        self.tasks = [asyncio.create_task(cache.run()) for cache in (self.pod_cache, self.service_cache)]
+        self.tasks.append(asyncio.create_task(node.renew_for_ever(self.client, self.settings)))
+        await self.pod_cache.synced()
+        await self.service_cache.synced()
+        await self.pods.sweep()
+        await self.dns.start()
+        await self.cluster_ips.start()
+        await self.server.start()
+        self.pods.start()
+
+    async def close(self) -> None:
+        """Ends the kubelet and none of its Pods."""
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await self.pods.close()
+        await self.server.close()
+        await self.cluster_ips.close()
+        await self.dns.close()
+
+
+async def run_kubelet(settings: KubeletSettings, *, ready: Callable[[], None] = lambda: None) -> None:
+    """Runs inside the fleet's network namespace until SIGTERM or SIGINT; `ready` is called once Pods are being served.
+
+    Raises kube.connection.ConfigError, NetworkError, OSError or ApiError when it cannot start.
+    """
+    async with Client(load_kubeconfig(settings.kubeconfig), user_agent="rayfleet-kubelet") as client:
+        kubelet = Kubelet(client, settings)
+        try:
+            with stop_signal() as stopped:
+                await kubelet.start()
+                ready()
+                await stopped.wait()
+        finally:
+            await kubelet.close()
+
+
+@contextlib.contextmanager
+def stop_signal() -> Iterator[asyncio.Event]:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    for number in numbers:
+        loop.add_signal_handler(number, stopped.set)
+    try:
+        yield stopped
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
