@@ -1,0 +1,42 @@
+"""What a URL asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rayfleet.apiserver.registry import Registry, Served
+from rayfleet.apiserver.status_error import no_such_path
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/SUBRESOURCE, taken apart. namespace None: all of them."""
+
+    served: Served
+    namespace: str | None = None
+    name: str = ""
+    subresource: str = ""
+
+
+def parse(registry: Registry, path: str) -> Address:
+    """Raises 404 for anything that is not served."""
+    parts = path.strip("/").split("/")
+    if parts[0] == "api" and len(parts) > 2:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[0] == "apis" and len(parts) > 3:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        raise no_such_path()
+    namespace = None
+    if rest[0] == "namespaces" and len(rest) > 2 and not (group == "" and rest[2] in ("status", "finalize")):
+        namespace, rest = rest[1], rest[2:]
+    served = registry.find(group, version, rest[0])
+    if served is None or len(rest) > 3 or not all(rest) or (namespace is not None and not served.kind.namespaced):
+        raise no_such_path()
+    name = rest[1] if len(rest) > 1 else ""
+    subresource = rest[2] if len(rest) > 2 else ""
+    if subresource and subresource not in served.kind.subresources:
+        raise no_such_path()
+    if served.kind.namespaced and namespace is None and name:
+        raise no_such_path()
+    return Address(served, namespace, name, subresource)

@@ -1,0 +1,97 @@
+"""One request to one resource: where, with which query, in which form the answer is wanted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from rayfleet.apiserver.address import Address
+from rayfleet.apiserver.api import Api
+from rayfleet.apiserver.form import Form, form_of
+from rayfleet.apiserver.kind import Kind
+from rayfleet.apiserver.options import WriteOptions
+from rayfleet.apiserver.record import Obj, Record
+from rayfleet.apiserver.registry import Served
+from rayfleet.apiserver.selectors import Selector, parse
+from rayfleet.apiserver.status_error import StatusError, bad_request
+
+JSON = "application/json"
+BODY_LIMIT = 3 * 1024 * 1024
+"""as a real API server's"""
+
+
+class Call:
+    __slots__ = ("address", "api", "body", "query", "request")
+
+    def __init__(self, api: Api, request: web.Request, address: Address, query: dict[str, str]) -> None:
+        self.api = api
+        self.request = request
+        self.address = address
+        self.query = query
+        self.body = b""
+
+    @property
+    def served(self) -> Served:
+        return self.address.served
+
+    @property
+    def kind(self) -> Kind:
+        return self.address.served.kind
+
+    @property
+    def form(self) -> Form:
+        return form_of(self.request.headers.get("Accept", ""), self.query)
+
+    @property
+    def selector(self) -> Selector:
+        return parse(self.query.get("labelSelector", ""), self.query.get("fieldSelector", ""), self.kind.known_fields)
+
+    def flag(self, name: str) -> bool:
+        return self.query.get(name, "") in ("true", "1", "True", "t", "T")
+
+    def number(self, name: str) -> int:
+        """0 when absent. Raises 400."""
+        try:
+            return int(self.query.get(name) or 0)
+        except ValueError:
+            raise bad_request(f"{name}: not a number: {self.query[name]!r}") from None
+
+    def options(self) -> WriteOptions:
+        if self.query.get("dryRun", "All") != "All":
+            raise bad_request(f'dryRun: Unsupported value: {self.query["dryRun"]!r}: supported values: "All"')
+        return WriteOptions("dryRun" in self.query, self.query.get("fieldManager", ""), self.query.get("fieldValidation") or "Warn")
+
+    def decoded(self) -> Obj:
+        """The body as an object. Raises 400, 413."""
+        if len(self.body) > BODY_LIMIT:
+            raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {BODY_LIMIT}")
+        value = decoded(self.body, self.request.content_type)
+        if not isinstance(value, dict):
+            raise bad_request("the body is no object")
+        return value
+
+    def answer(self, record: Record, status: int = 200, options: WriteOptions | None = None) -> web.Response:
+        body = self.form.one(self.served, record, self.api.clock())
+        return self.respond(body, status, options)
+
+    def respond(self, body: bytes, status: int = 200, options: WriteOptions | None = None) -> web.Response:
+        response = web.Response(body=body, status=status, headers={"Content-Type": JSON})
+        for warning in options.warnings if options else ():
+            response.headers.add("Warning", f"299 - {msgspec.json.encode(warning).decode()}")
+        if deprecation := self.kind.deprecated.get(self.served.version):
+            response.headers.add("Warning", f"299 - {msgspec.json.encode(deprecation).decode()}")
+        return response
+
+
+def decoded(body: bytes, content_type: str) -> Any:
+    """JSON, or YAML where the content type says so. Raises 400."""
+    try:
+        if "yaml" in content_type:
+            import yaml
+
+            return yaml.safe_load(body)
+        return msgspec.json.decode(body)
+    except Exception as error:
+        raise bad_request(f"error decoding the body: {error}") from None

@@ -1,0 +1,136 @@
+"""Custom resources: from a CustomResourceDefinition to a served kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rayfleet.apiserver import metadata
+from rayfleet.apiserver.custom_columns import printer_table
+from rayfleet.apiserver.kind import Kind
+from rayfleet.apiserver.record import Obj
+from rayfleet.apiserver.schema import StructuralSchema, fault
+from rayfleet.apiserver.status_error import Cause, invalid_value, not_supported, required
+
+if TYPE_CHECKING:
+    from rayfleet.apiserver.api import Api
+
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+"""holds a definition until its objects are gone"""
+
+
+def kind_of(definition: Obj) -> Kind:
+    """What a definition serves."""
+    spec = definition["spec"]
+    names, versions = spec["names"], [version for version in spec["versions"] if version.get("served")]
+    stored = _stored(spec)
+    subresources = ("status",) if "status" in (stored.get("subresources") or {}) else ()
+    return Kind(
+        spec["group"],
+        stored["name"],
+        names["plural"],
+        names["kind"],
+        namespaced=spec["scope"] == "Namespaced",
+        short=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        singular=names["singular"],
+        versions=tuple(version["name"] for version in versions),
+        subresources=subresources,
+        counts_generations=True,
+        custom=True,
+        schemas={version["name"]: StructuralSchema(_schema(version)) for version in spec["versions"]},
+        tables={version["name"]: printer_table(version.get("additionalPrinterColumns")) for version in versions},
+        openapi={version["name"]: _schema(version) for version in versions},
+        deprecated=_deprecations(spec),
+    )
+
+
+def definition_kind() -> Kind:
+    return Kind(
+        "apiextensions.k8s.io",
+        "v1",
+        "customresourcedefinitions",
+        "CustomResourceDefinition",
+        namespaced=False,
+        short=("crd", "crds"),
+        categories=("api-extensions",),
+        singular="customresourcedefinition",
+        subresources=("status",),
+        counts_generations=True,
+        default=_default,
+        check=_check,
+        admit=_establish,
+    )
+
+
+def _default(obj: Obj) -> None:
+    spec = obj.setdefault("spec", {})
+    names = spec.get("names")
+    if isinstance(names, dict) and isinstance(names.get("kind"), str):
+        names.setdefault("singular", names["kind"].lower())
+        names.setdefault("listKind", names["kind"] + "List")
+    spec.setdefault("conversion", {"strategy": "None"})
+
+
+def _check(obj: Obj, old: Obj | None) -> list[Cause]:
+    spec = obj["spec"]
+    causes = [required(f"spec.{name}") for name in ("group", "scope") if not spec.get(name)]
+    names = spec.get("names") or {}
+    causes += [required(f"spec.names.{name}") for name in ("plural", "kind") if not names.get(name)]
+    if not isinstance(spec.get("versions"), list) or not spec["versions"]:
+        causes.append(required("spec.versions"))
+    if causes:
+        return causes
+    wanted = f"{names['plural']}.{spec['group']}"
+    if obj["metadata"]["name"] != wanted:
+        causes.append(invalid_value("metadata.name", obj["metadata"]["name"], 'must be spec.names.plural+"."+spec.group'))
+    if spec["scope"] not in ("Cluster", "Namespaced"):
+        causes.append(not_supported("spec.scope", spec["scope"], ("Cluster", "Namespaced")))
+    if (spec.get("conversion") or {}).get("strategy") != "None":
+        causes.append(not_supported("spec.conversion.strategy", spec["conversion"].get("strategy"), ("None",)))
+    if sum(bool(version.get("storage")) for version in spec["versions"]) != 1:
+        causes.append(invalid_value("spec.versions", "", "must have exactly one version marked as storage version"))
+    for index, version in enumerate(spec["versions"]):
+        path, schema = f"spec.versions[{index}].schema.openAPIV3Schema", (version.get("schema") or {}).get("openAPIV3Schema")
+        if not isinstance(schema, dict):
+            causes.append(required(path, "schemas are required"))
+        elif (old is None or spec != old["spec"]) and (wrong := fault(schema)):
+            causes.append(invalid_value(path, "", wrong))
+    return causes
+
+
+def _establish(api: Api, obj: Obj, old: Obj | None) -> None:
+    """A definition is served from the moment it is stored, so it says so at once."""
+    meta = obj["metadata"]
+    if old is None and CLEANUP not in meta.get("finalizers", ()):
+        meta["finalizers"] = [*meta.get("finalizers", ()), CLEANUP]
+    status = dict(obj.get("status") or {})
+    status["acceptedNames"] = obj["spec"]["names"]
+    stored, known = _stored(obj["spec"])["name"], status.get("storedVersions") or []
+    status["storedVersions"] = known if stored in known else [*known, stored]
+    if not status.get("conditions"):
+        now = metadata.timestamp(api.clock())
+        accepted = {"type": "NamesAccepted", "reason": "NoConflicts", "message": "no conflicts found"}
+        established = {"type": "Established", "reason": "InitialNamesAccepted", "message": "the initial names have been accepted"}
+        status["conditions"] = [{**condition, "status": "True", "lastTransitionTime": now} for condition in (accepted, established)]
+    obj["status"] = status
+
+
+def _stored(spec: Obj) -> Obj:
+    version: Obj = next(version for version in spec["versions"] if version.get("storage"))
+    return version
+
+
+def _schema(version: Obj) -> Obj:
+    schema: Obj = version["schema"]["openAPIV3Schema"]
+    return schema
+
+
+def _deprecations(spec: Obj) -> dict[str, str]:
+    """As a real API server words it."""
+    found = {}
+    for version in spec["versions"]:
+        if version.get("deprecated"):
+            default = f"{spec['group']}/{version['name']} {spec['names']['kind']} is deprecated"
+            found[version["name"]] = version.get("deprecationWarning") or default
+    return found

@@ -1,0 +1,52 @@
+"""Printer columns of custom resources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rayfleet.apiserver.json_path import JsonPath
+from rayfleet.apiserver.kind import Column, Table
+from rayfleet.apiserver.record import Obj
+from rayfleet.apiserver.table import AGE, DEFAULT, NAME, age
+
+
+def printer_table(definitions: list[Obj] | None) -> Table:
+    """Without definitions: name and age. Values of type date show as an age."""
+    if not definitions:
+        return DEFAULT
+    columns = [NAME, *(_column(definition) for definition in definitions)]
+    paths = [(JsonPath(definition["jsonPath"]), definition.get("type", "string")) for definition in definitions]
+
+    def cells(obj: Obj, now: float) -> list[Any]:
+        return [obj["metadata"]["name"], *(_cell(path.find(obj), type_, now) for path, type_ in paths)]
+
+    return Table(tuple(columns), cells)
+
+
+def _column(definition: Obj) -> Column:
+    if definition["name"] == "Age" and definition.get("type") == "date":
+        return AGE
+    return Column(
+        definition["name"],
+        definition.get("type", "string"),
+        definition.get("format", ""),
+        definition.get("description", ""),
+        int(definition.get("priority", 0)),
+    )
+
+
+def _cell(found: list[Any], type_: str, now: float) -> Any:
+    if not found:
+        return None
+    value = found[0]
+    if type_ == "date":
+        return age(value, now) if isinstance(value, str) else "<unknown>"
+    if type_ == "string":
+        return ",".join(str(item) for item in found) if len(found) > 1 else value if isinstance(value, str) else _plain(value)
+    return value
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)

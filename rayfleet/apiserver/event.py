@@ -1,0 +1,58 @@
+"""Events: core/v1 and events.k8s.io/v1 are two views of one store."""
+
+from __future__ import annotations
+
+from rayfleet.apiserver.record import Obj
+from rayfleet.apiserver.status_error import Cause, invalid_value, required
+
+CORE, NEW = "v1", "events.k8s.io/v1"
+
+_NEW_TO_CORE = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "reportingController": "reportingComponent",
+    "deprecatedSource": "source",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+}
+_CORE_TO_NEW = {core: new for new, core in _NEW_TO_CORE.items()}
+
+_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+FIELDS = frozenset(
+    {f"involvedObject.{name}" for name in _REFERENCE}
+    | {f"regarding.{name}" for name in _REFERENCE}
+    | {"reason", "reportingComponent", "reportingController", "source", "type"}
+)
+
+
+def converted(obj: Obj, wanted: str) -> Obj:
+    """The event with the field names of the wanted apiVersion."""
+    names = _CORE_TO_NEW if wanted == NEW else _NEW_TO_CORE
+    body = {names.get(key, key): value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")}
+    return {"apiVersion": wanted, "kind": "Event", "metadata": obj.get("metadata", {}), **body}
+
+
+def fields(obj: Obj) -> dict[str, str]:
+    about = obj.get("involvedObject") or {}
+    found = {"reason": obj.get("reason") or "", "type": obj.get("type") or ""}
+    found["reportingComponent"] = found["reportingController"] = obj.get("reportingComponent") or ""
+    found["source"] = (obj.get("source") or {}).get("component") or found["reportingComponent"]
+    for name in _REFERENCE:
+        found[f"involvedObject.{name}"] = found[f"regarding.{name}"] = about.get(name) or ""
+    return found
+
+
+def check(obj: Obj, old: Obj | None) -> list[Cause]:
+    about = obj.get("involvedObject") or {}
+    namespace = obj["metadata"].get("namespace", "")
+    if about.get("namespace", "") not in ("", namespace) or (not about.get("namespace") and namespace != "default"):
+        return [invalid_value("involvedObject.namespace", about.get("namespace", ""), "does not match event.namespace")]
+    if not obj.get("eventTime"):
+        return []
+    # Only the newer way of writing events has these rules.
+    names = ("reportingComponent", "reportingInstance", "action", "reason")
+    causes = [required({"reportingComponent": "reportingController"}.get(name, name)) for name in names if not obj.get(name)]
+    if len(obj.get("message") or "") > 1024:
+        causes.append(invalid_value("message", "", "can have at most 1024 characters"))
+    return causes

@@ -1,0 +1,194 @@
+"""The schema of one version of a custom resource: pruning, defaults, validation with Kubernetes' sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rayfleet.apiserver.record import Obj
+from rayfleet.apiserver.rules import Rules
+from rayfleet.apiserver.status_error import Cause, invalid_value, not_supported, quote, required
+from rayfleet.apiserver.structure import Node
+
+_COPIED = (
+    "required",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+    "multipleOf",
+)
+_LISTS = ("allOf", "anyOf", "oneOf")
+UNCHECKED = Cause(
+    "<nil>",
+    "FieldValueInvalid",
+    'Invalid value: "null": some validation rules were not checked because the object was invalid; '
+    "correct the existing errors to complete validation",
+)
+_BLOCKING = frozenset({"FieldValueRequired", "FieldValueTypeInvalid", "FieldValueTooLong", "FieldValueTooMany"})
+_MISSING = object()
+
+
+class StructuralSchema:
+    """Implements kind.Schema. Built cheaply; the validator is compiled when the first object comes."""
+
+    def __init__(self, schema: Obj) -> None:
+        root = {**schema, "properties": {**schema.get("properties", {})}}
+        for name in ("apiVersion", "kind", "metadata"):
+            root["properties"].pop(name, None)
+        root["x-kubernetes-embedded-resource"] = True
+        self._root = Node(root)
+        self._schema = schema
+        self._rules = Rules(schema)
+        self._validator: Any = None
+
+    def prune(self, obj: Obj) -> list[str]:
+        dropped: list[str] = []
+        self._root.prune(obj, "", dropped)
+        return dropped
+
+    def default(self, obj: Obj) -> None:
+        self._root.fill(obj)
+
+    def check(self, obj: Obj, old: Obj | None) -> list[Cause]:
+        return self._checked(obj, old, self._rules)
+
+    def check_status(self, part: Obj, old: Obj) -> list[Cause]:
+        return [cause for cause in self._checked(part, old, self._rules.below("status")) if cause.field.startswith("status")]
+
+    def _checked(self, obj: Obj, old: Obj | None, rules: Rules) -> list[Cause]:
+        causes = self._schema_causes(obj, old)
+        if not rules.any:
+            return causes
+        if any(cause.reason in _BLOCKING for cause in causes):
+            return [*causes, UNCHECKED]
+        return causes + rules.check(obj, old)
+
+    def _schema_causes(self, obj: Obj, old: Obj | None) -> list[Cause]:
+        if self._validator is None:
+            self._validator = _compiled(self._schema)
+        if self._validator.is_valid(obj):
+            return []
+        # Ratcheting: what was wrong before and did not change is not held against a write.
+        return [_cause(error, obj) for error in self._validator.iter_errors(obj) if old is None or _differs(old, obj, error.instance_path)]
+
+
+def fault(schema: Obj) -> str | None:
+    """What makes a schema unusable, such as a pattern that is no regular expression."""
+    try:
+        _compiled(schema)
+    except ValueError as failure:
+        return str(failure)
+    return None
+
+
+def _compiled(schema: Obj) -> Any:
+    import jsonschema_rs
+
+    return jsonschema_rs.Draft7Validator(_json_schema({**schema, "x-kubernetes-embedded-resource": False}))
+
+
+def _json_schema(schema: Obj) -> Obj:
+    """JSON Schema of the same meaning: nullable, int-or-string and OpenAPI's boolean exclusive bounds translated."""
+    result = {name: schema[name] for name in _COPIED if schema.get(name) is not None}
+    nullable = bool(schema.get("nullable"))
+    if schema.get("x-kubernetes-int-or-string"):
+        result["type"] = ["integer", "string", *(["null"] if nullable else [])]
+    elif schema.get("type"):
+        result["type"] = [schema["type"], "null"] if nullable else schema["type"]
+    if schema.get("enum") is not None:
+        result["enum"] = [*schema["enum"], None] if nullable and None not in schema["enum"] else schema["enum"]
+    for bound in ("minimum", "maximum"):
+        if schema.get(bound) is not None:
+            exclusive = "exclusive" + bound.capitalize()
+            result[exclusive if schema.get(exclusive) else bound] = schema[bound]
+    if properties := schema.get("properties"):
+        result["properties"] = {name: _json_schema(child) for name, child in properties.items()}
+    for name in ("items", "additionalProperties", "not"):
+        if isinstance(schema.get(name), dict):
+            result[name] = _json_schema(schema[name])
+    for name in _LISTS:
+        if schema.get(name):
+            result[name] = [_json_schema(child) for child in schema[name]]
+    return result
+
+
+def _cause(error: Any, obj: Obj) -> Cause:
+    """A schema error in the words of Kubernetes (kube-openapi's validation errors)."""
+    where, kind = list(error.instance_path), error.kind.name
+    path, value = field_path(where), _at(obj, where)
+    if kind == "required":
+        return required(f"{path}.{error.kind.property}" if path else str(error.kind.property))
+    if kind == "type":
+        return _type_cause(path, value, error.kind.types)
+    if kind == "enum":
+        return not_supported(path, value, [str(option) for option in error.kind.options])
+    if kind == "maxLength":
+        return Cause(path, "FieldValueTooLong", f"Too long: may not be more than {error.kind.limit} bytes")
+    if kind == "maxItems":
+        return Cause(path, "FieldValueTooMany", f"Too many: {len(value)}: must have at most {error.kind.limit} items")
+    return invalid_value(path, len(value) if kind == "minItems" else value, f"{path} in body {_sentence(error, kind)}")
+
+
+def _type_cause(path: str, value: Any, types: list[str]) -> Cause:
+    found = type_name(value)
+    wanted = ",".join(name for name in types if name != "null")
+    text = f'Invalid value: "{found}": {path} in body must be of type {wanted}: "{found}"'
+    return Cause(path, "FieldValueTypeInvalid", text)
+
+
+def _sentence(error: Any, kind: str) -> str:
+    value = error.kind.value
+    if kind == "pattern":
+        return f"should match '{error.kind.pattern}'"
+    sentences = {
+        "minimum": f"should be greater than or equal to {value}",
+        "maximum": f"should be less than or equal to {value}",
+        "exclusiveMinimum": f"should be greater than {value}",
+        "exclusiveMaximum": f"should be less than {value}",
+        "minLength": f"should be at least {value} chars long",
+        "minItems": f"should have at least {value} items",
+        "minProperties": f"should have at least {value} properties",
+        "maxProperties": f"should have at most {value} properties",
+        "multipleOf": f"should be a multiple of {value}",
+        "uniqueItems": "shouldn't contain duplicates",
+        "anyOf": "must validate at least one schema (anyOf)",
+        "oneOfNotValid": "must validate one and only one schema (oneOf)",
+        "oneOfMultipleValid": "must validate one and only one schema (oneOf)",
+        "not": "must not validate the schema (not)",
+    }
+    return sentences.get(kind, str(error.message))
+
+
+def field_path(where: list[str | int]) -> str:
+    """spec.groups[0].name"""
+    text = ""
+    for step in where:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
+    return text
+
+
+def type_name(value: Any) -> str:
+    names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+    return names.get(type(value), "object")
+
+
+def shown(value: Any) -> str:
+    """A value as Kubernetes' CEL errors print it: containers by their type."""
+    return quote(type_name(value)) if isinstance(value, (dict, list)) else quote(value)
+
+
+def _differs(old: Obj, new: Obj, where: list[str | int]) -> bool:
+    return bool(_at(old, where) != _at(new, where))
+
+
+def _at(value: Any, path: list[str | int]) -> Any:
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return _MISSING
+    return value

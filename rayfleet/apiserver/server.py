@@ -1,0 +1,90 @@
+"""The process: listeners, certificates, an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aiohttp import web
+
+from rayfleet.apiserver.api import Api
+from rayfleet.apiserver.auth import Tokens
+from rayfleet.apiserver.bootstrap import open_api
+from rayfleet.apiserver.http import Http
+from rayfleet.apiserver.store import Store
+
+STATE_FILE = "state.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiServerSettings:
+    """`state` is a directory; `listen` are (host, port) pairs for HTTPS; `unix` a socket path for plain HTTP (mode 0600).
+
+    `tokens`: bearer token -> (user, groups). Everybody else gets 401, on the Unix socket too.
+    """
+
+    state: Path
+    listen: tuple[tuple[str, int], ...] = ()
+    unix: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tokens: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    window: int = 10_000
+    """changes kept per resource for watches that come back"""
+
+
+class ApiServer:
+    """The server without a process of its own. `tokens` None lets everybody in: for tests in one process."""
+
+    def __init__(self, store: Store, *, tokens: Tokens | None = None, api: Api | None = None) -> None:
+        self.api = api or open_api(store)
+        self.failed = asyncio.Event()
+        self._http = Http(self.api, tokens, lambda failure: self.failed.set())
+
+    def app(self) -> web.Application:
+        return self._http.app()
+
+
+async def serve(settings: ApiServerSettings, *, ready: Callable[[], None] = lambda: None) -> None:
+    """Serves until SIGTERM or SIGINT. Raises OSError (address in use), sqlite3.Error (state unusable), RuntimeError (state lost)."""
+    settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    server = ApiServer(Store(settings.state / STATE_FILE, window=settings.window), tokens=Tokens(settings.tokens))
+    runner = web.AppRunner(server.app(), access_log=None, handler_cancellation=True, shutdown_timeout=2.0)
+    await runner.setup()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stop.set)
+    try:
+        await _listen(runner, settings)
+        ready()
+        ends = [loop.create_task(stop.wait()), loop.create_task(server.failed.wait())]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.cancel()
+    finally:
+        await runner.cleanup()
+    if server.failed.is_set():
+        raise RuntimeError("the state file could not be written")
+
+
+async def _listen(runner: web.AppRunner, settings: ApiServerSettings) -> None:
+    for host, port in settings.listen:
+        await web.TCPSite(runner, host, port, ssl_context=_tls(settings), reuse_address=True).start()
+    if settings.unix is not None:
+        # A socket file of a killed predecessor would be in the way.
+        settings.unix.unlink(missing_ok=True)
+        await web.UnixSite(runner, str(settings.unix)).start()
+        settings.unix.chmod(0o600)
+
+
+def _tls(settings: ApiServerSettings) -> ssl.SSLContext | None:
+    if settings.tls_cert is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(settings.tls_cert, settings.tls_key)
+    return context

@@ -1,0 +1,148 @@
+"""Refusals, as Kubernetes words them (meta/v1 Status)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One reason why a field was refused. `reason` is Kubernetes' CauseType, e.g. FieldValueInvalid."""
+
+    field: str
+    reason: str
+    message: str
+
+    def sentence(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+@dataclass
+class StatusError(Exception):
+    """An answer that is not a success; `body()` is the Status object sent to the client."""
+
+    code: int
+    reason: str
+    message: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def status(self) -> dict[str, Any]:
+        status: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        status |= {"message": self.message, "reason": self.reason}
+        if self.details:
+            status["details"] = dict(self.details)
+        status["code"] = self.code
+        return status
+
+    def body(self) -> bytes:
+        return msgspec.json.encode(self.status())
+
+
+def quote(value: Any) -> str:
+    """A value as Go's field errors print it."""
+    if value is None:
+        return '"null"'
+    if isinstance(value, dict):
+        return msgspec.json.encode(value).decode()
+    return msgspec.json.encode(value).decode()
+
+
+def bad_request(message: str) -> StatusError:
+    return StatusError(400, "BadRequest", message)
+
+
+def unauthorized() -> StatusError:
+    return StatusError(401, "Unauthorized", "Unauthorized")
+
+
+def no_such_path() -> StatusError:
+    return StatusError(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def method_not_allowed() -> StatusError:
+    return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+
+
+def not_acceptable(accepted: str) -> StatusError:
+    return StatusError(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
+
+
+def expired(message: str) -> StatusError:
+    return StatusError(410, "Expired", message)
+
+
+def unsupported_media(accepted: Sequence[str]) -> StatusError:
+    text = "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted)
+    return StatusError(415, "UnsupportedMediaType", text)
+
+
+def not_found(group: str, plural: str, name: str) -> StatusError:
+    return StatusError(404, "NotFound", f'{_qualified(plural, group)} "{name}" not found', _details(group, plural, name))
+
+
+def already_exists(group: str, plural: str, name: str) -> StatusError:
+    return StatusError(409, "AlreadyExists", f'{_qualified(plural, group)} "{name}" already exists', _details(group, plural, name))
+
+
+CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def conflict(group: str, plural: str, name: str, why: str = CHANGED) -> StatusError:
+    text = f'Operation cannot be fulfilled on {_qualified(plural, group)} "{name}": {why}'
+    return StatusError(409, "Conflict", text, _details(group, plural, name))
+
+
+def forbidden(group: str, plural: str, name: str, why: str, causes: Sequence[Cause] = ()) -> StatusError:
+    subject = f'{_qualified(plural, group)} "{name}" is forbidden' if name else f"{_qualified(plural, group)} is forbidden"
+    details = _details(group, plural, name)
+    if causes:
+        details["causes"] = [_cause(cause) for cause in causes]
+    return StatusError(403, "Forbidden", f"{subject}: {why}", details)
+
+
+def invalid(group: str, kind: str, name: str, causes: Sequence[Cause]) -> StatusError:
+    sentences = [cause.sentence() for cause in causes]
+    text = sentences[0] if len(sentences) == 1 else "[" + ", ".join(sentences) + "]"
+    details = _details(group, kind, name) | {"causes": [_cause(cause) for cause in causes]}
+    return StatusError(422, "Invalid", f'{_qualified(kind, group)} "{name}" is invalid: {text}', details)
+
+
+def invalid_value(field: str, value: Any, message: str) -> Cause:
+    return Cause(field, "FieldValueInvalid", f"Invalid value: {quote(value)}: {message}")
+
+
+def required(field: str, message: str = "") -> Cause:
+    return Cause(field, "FieldValueRequired", f"Required value: {message}" if message else "Required value")
+
+
+def duplicate(field: str, value: Any) -> Cause:
+    return Cause(field, "FieldValueDuplicate", f"Duplicate value: {quote(value)}")
+
+
+def not_supported(field: str, value: Any, supported: Sequence[str]) -> Cause:
+    choices = ", ".join(f'"{choice}"' for choice in supported)
+    return Cause(field, "FieldValueNotSupported", f"Unsupported value: {quote(value)}: supported values: {choices}")
+
+
+def not_allowed(field: str, message: str) -> Cause:
+    return Cause(field, "FieldValueForbidden", f"Forbidden: {message}")
+
+
+def _cause(cause: Cause) -> dict[str, str]:
+    return {"reason": cause.reason, "message": cause.message, "field": cause.field}
+
+
+def _qualified(noun: str, group: str) -> str:
+    return f"{noun}.{group}" if group else noun
+
+
+def _details(group: str, kind: str, name: str) -> dict[str, Any]:
+    parts = {"name": name, "group": group, "kind": kind}
+    return {key: value for key, value in parts.items() if value}

@@ -1,0 +1,140 @@
+"""Strategic merge patch of the core kinds: lists of objects merge by a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rayfleet.apiserver.status_error import bad_request
+
+MERGE_KEYS = {
+    "conditions": ("type",),
+    "containers": ("name",),
+    "initContainers": ("name",),
+    "ephemeralContainers": ("name",),
+    "env": ("name",),
+    "volumes": ("name",),
+    "volumeMounts": ("mountPath",),
+    "volumeDevices": ("devicePath",),
+    "ports": ("containerPort", "port"),
+    "imagePullSecrets": ("name",),
+    "hostAliases": ("ip",),
+    "topologySpreadConstraints": ("topologyKey",),
+    "resourceClaims": ("name",),
+    "podIPs": ("ip",),
+    "hostIPs": ("ip",),
+    "ownerReferences": ("uid",),
+    "addresses": ("type",),
+    "taints": ("key",),
+    "secrets": ("name",),
+}
+"""Field -> its patchMergeKey (k8s.io/api struct tags). A field not listed is replaced as a whole."""
+
+PRIMITIVE_SETS = frozenset({"finalizers", "podCIDRs"})
+
+_DIRECTIVES = ("$patch", "$retainKeys")
+_DELETE_FROM, _ORDER = "$deleteFromPrimitiveList/", "$setElementOrder/"
+
+
+def strategically_merged(target: Any, patch: Any) -> Any:
+    """Raises 400 when an element of a merged list has no key or a directive is unknown. Changes neither argument."""
+    if not isinstance(patch, dict):
+        return patch
+    if patch.get("$patch") == "replace":
+        return _bare(patch)
+    if patch.get("$patch") not in (None, "merge", "delete"):
+        raise bad_request(f"Unknown patch type found: {patch['$patch']}")
+    result = dict(target) if isinstance(target, dict) else {}
+    if patch.get("$patch") == "delete":
+        return {}
+    if "$retainKeys" in patch:
+        result = {key: value for key, value in result.items() if key in patch["$retainKeys"]}
+    for key, value in patch.items():
+        if key not in _DIRECTIVES and not key.startswith((_DELETE_FROM, _ORDER)):
+            _merge_field(result, key, value)
+    _apply_list_directives(result, patch)
+    return result
+
+
+def _merge_field(result: dict[str, Any], key: str, value: Any) -> None:
+    if value is None:
+        result.pop(key, None)
+    elif isinstance(value, dict):
+        deleted = value.get("$patch") == "delete"
+        merged = strategically_merged(result.get(key), value)
+        if deleted:
+            result.pop(key, None)
+        else:
+            result[key] = merged
+    elif isinstance(value, list):
+        result[key] = _merged_list(key, result.get(key) or [], value)
+    else:
+        result[key] = value
+
+
+def _merged_list(field: str, target: list[Any], patch: list[Any]) -> list[Any]:
+    if field in PRIMITIVE_SETS:
+        return target + [item for item in patch if item not in target]
+    keys = MERGE_KEYS.get(field)
+    if keys is None or not all(isinstance(item, dict) for item in patch):
+        return patch
+    if any(item.get("$patch") == "replace" for item in patch):
+        return [_bare(item) for item in patch if item.get("$patch") != "replace"]
+    merge_key = _merge_key(keys, [*target, *patch])
+    result = [dict(item) for item in target]
+    for item in patch:
+        if merge_key not in item:
+            raise bad_request(f"map: {item} does not contain declared merge key: {merge_key}")
+        _merge_item(result, merge_key, item)
+    return result
+
+
+def _merge_key(keys: tuple[str, ...], items: Iterable[Any]) -> str:
+    """Ports of containers merge by containerPort, those of Services by port."""
+    present = [key for key in keys if any(key in item for item in items)]
+    return present[0] if present else keys[0]
+
+
+def _merge_item(result: list[dict[str, Any]], merge_key: str, item: dict[str, Any]) -> None:
+    found = [index for index, other in enumerate(result) if other.get(merge_key) == item[merge_key]]
+    if item.get("$patch") == "delete":
+        for index in reversed(found):
+            del result[index]
+    elif found:
+        result[found[0]] = strategically_merged(result[found[0]], item)
+    else:
+        result.append(strategically_merged({}, item))
+
+
+def _apply_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> None:
+    for key, values in patch.items():
+        if key.startswith(_DELETE_FROM):
+            field = key.removeprefix(_DELETE_FROM)
+            result[field] = [item for item in result.get(field, []) if item not in values]
+    for key, values in patch.items():
+        if key.startswith(_ORDER):
+            field = key.removeprefix(_ORDER)
+            if isinstance(result.get(field), list):
+                result[field] = _ordered(field, result[field], values)
+
+
+def _ordered(field: str, items: list[Any], order: list[Any]) -> list[Any]:
+    """The elements named in `order` come in that order; the others keep their place behind their predecessor."""
+    keys = MERGE_KEYS.get(field)
+    merge_key = _merge_key(keys, [item for item in items if isinstance(item, dict)]) if keys else None
+
+    def identity(item: Any) -> Any:
+        return item.get(merge_key) if isinstance(item, dict) and merge_key else item
+
+    wanted = [identity(item) for item in order]
+    ranked: list[tuple[int, int, Any]] = []
+    rank = -1
+    for position, item in enumerate(items):
+        if identity(item) in wanted:
+            rank = wanted.index(identity(item))
+        ranked.append((rank, position, item))
+    return [item for _, _, item in sorted(ranked, key=lambda entry: entry[:2])]
+
+
+def _bare(patch: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in patch.items() if key not in _DIRECTIVES}

@@ -1,0 +1,170 @@
+"""Watches: a stream of changes from a resource version on."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from rayfleet.apiserver.call import Call
+from rayfleet.apiserver.form import partial, presented
+from rayfleet.apiserver.record import ADDED, DELETED, MODIFIED, Change, Record
+from rayfleet.apiserver.status_error import Cause, StatusError, expired, invalid
+from rayfleet.apiserver.table import table_head
+
+BOOKMARK_SECONDS = 30.0
+BACKLOG = 50_000
+"""A client that is this many changes behind is cut off, as by a real API server."""
+
+
+class Watch:
+    """Offered every change of its resource; keeps those the client asked for, as lines, until they are sent."""
+
+    def __init__(self, call: Call) -> None:
+        self._served = call.served
+        self._space = call.address.namespace if call.kind.namespaced else None
+        self._selector = call.selector
+        self._form = call.form
+        self._clock = call.api.clock
+        self.lines: list[bytes] = []
+        self.wake = asyncio.Event()
+        self.seen = 0
+        """changes up to this version are in what was sent at the start"""
+
+    def offer(self, change: Change) -> None:
+        if change.version > self.seen and len(self.lines) < BACKLOG and (line := self._line(change)):
+            self.lines.append(line)
+            self.wake.set()
+
+    def offer_initial(self, records: Iterable[Record]) -> None:
+        for record in records:
+            if self._wanted(record):
+                self.lines.append(self._encoded(ADDED, record))
+
+    def bookmark(self, version: int, *, initial_end: bool = False) -> None:
+        meta: dict[str, Any] = {"resourceVersion": str(version), "creationTimestamp": None}
+        if initial_end:
+            meta["annotations"] = {"k8s.io/initial-events-end": "true"}
+        obj = {"kind": self._served.kind.name, "apiVersion": self._served.api_version, "metadata": meta}
+        if self._form.kind == "Table":
+            obj = table_head(self._served, {"resourceVersion": str(version)}) | {"rows": [{"cells": [], "object": partial(obj)}]}
+        elif self._form.kind:
+            obj = partial(obj)
+        self.lines.append(msgspec.json.encode({"type": "BOOKMARK", "object": obj}) + b"\n")
+
+    def fail(self, error: StatusError) -> None:
+        self.lines.append(b'{"type":"ERROR","object":' + error.body() + b"}\n")
+
+    def _line(self, change: Change) -> bytes | None:
+        record = change.record
+        if self._space is not None and record.namespace != self._space:
+            return None
+        if self._selector.everything:
+            return self._encoded(change.type, record)
+        now = change.type != DELETED and self._selector.matches(record)
+        before = change.previous is not None and self._selector.matches(change.previous)
+        if now:
+            return self._encoded(MODIFIED if before else ADDED, record)
+        if before and change.previous is not None:
+            return self._encoded(DELETED, record if change.type == DELETED else _at_version(change.previous, record.version))
+        return None
+
+    def _wanted(self, record: Record) -> bool:
+        return (self._space is None or record.namespace == self._space) and self._selector.matches(record)
+
+    def _encoded(self, type_: str, record: Record) -> bytes:
+        body = self._form.one(self._served, record, self._clock()) if self._form.kind else presented(self._served, record)
+        return b"".join((b'{"type":"', type_.encode(), b'","object":', body, b"}\n"))
+
+
+def _at_version(record: Record, version: int) -> Record:
+    """The last state that still matched, under the version at which it ceased to."""
+    obj = record.decode()
+    obj["metadata"]["resourceVersion"] = str(version)
+    return msgspec.structs.replace(record, version=version, data=msgspec.json.encode(obj))
+
+
+class Watches:
+    """Those that are open, so that a stopping server can end them."""
+
+    def __init__(self) -> None:
+        self.open: set[Watch] = set()
+        self.closing = False
+
+    def close(self) -> None:
+        self.closing = True
+        for subscription in self.open:
+            subscription.wake.set()
+
+
+async def watch(call: Call, watches: Watches, settled: Callable[[], Awaitable[None]]) -> web.StreamResponse:
+    """Streams until timeoutSeconds, until the client goes, falls behind, or the server stops."""
+    subscription = Watch(call)
+    goes_on = _begin(call, subscription)
+    # Registered before the first await, so that nothing is missed; nothing is sent before it is durable.
+    response = web.StreamResponse(headers={"Content-Type": "application/json", "Cache-Control": "no-cache, private"})
+    response.enable_chunked_encoding()
+    call.api.store.watch(call.kind.resource, subscription)
+    watches.open.add(subscription)
+    try:
+        await settled()
+        await response.prepare(call.request)
+        if goes_on:
+            await _stream(call, subscription, response, watches)
+        else:
+            await response.write(b"".join(subscription.lines))
+    except ConnectionResetError:
+        pass
+    finally:
+        call.api.store.unwatch(call.kind.resource, subscription)
+        watches.open.discard(subscription)
+    return response
+
+
+def _begin(call: Call, subscription: Watch) -> bool:
+    """Queues what the client has missed. False when its version is too old: the stream then holds one error."""
+    store, wanted = call.api.store, call.query.get("resourceVersion", "")
+    initial = call.flag("sendInitialEvents")
+    if initial and call.query.get("resourceVersionMatch") != "NotOlderThan":
+        text = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        raise invalid("meta.k8s.io", "ListOptions", "", [Cause("resourceVersionMatch", "FieldValueForbidden", text)])
+    if initial or ("sendInitialEvents" not in call.query and wanted in ("", "0")):
+        subscription.seen = store.version
+        subscription.offer_initial(store.select(call.kind.resource, call.address.namespace if call.kind.namespaced else None))
+        if initial and call.flag("allowWatchBookmarks"):
+            subscription.bookmark(store.version, initial_end=True)
+        return True
+    version = call.number("resourceVersion") or store.version
+    missed = store.window.since(call.kind.resource, version) if version <= store.version else None
+    if missed is None:
+        subscription.fail(expired(f"too old resource version: {version} ({store.version})"))
+        return False
+    for change in missed:
+        subscription.offer(change)
+    return True
+
+
+async def _stream(call: Call, subscription: Watch, response: web.StreamResponse, watches: Watches) -> None:
+    loop, store = asyncio.get_running_loop(), call.api.store
+    deadline = loop.time() + (call.number("timeoutSeconds") or random.uniform(1800, 3600))
+    bookmarks = call.flag("allowWatchBookmarks")
+    while not watches.closing and len(subscription.lines) < BACKLOG:
+        if subscription.lines:
+            lines, subscription.lines = subscription.lines, []
+            subscription.wake.clear()
+            await response.write(b"".join(lines))
+            continue
+        remaining = deadline - loop.time()
+        if remaining <= 0 or call.request.transport is None:
+            break
+        try:
+            async with asyncio.timeout(min(remaining, BOOKMARK_SECONDS)):
+                await subscription.wake.wait()
+        except TimeoutError:
+            if bookmarks:
+                subscription.bookmark(store.published)
+    await response.write(b"".join(subscription.lines))

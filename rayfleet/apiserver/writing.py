@@ -1,0 +1,230 @@
+"""Create, replace and patch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rayfleet.apiserver import metadata
+from rayfleet.apiserver.api import Api
+from rayfleet.apiserver.deletion import held
+from rayfleet.apiserver.kind import Kind
+from rayfleet.apiserver.options import WriteOptions
+from rayfleet.apiserver.record import Obj, Record
+from rayfleet.apiserver.registry import Served
+from rayfleet.apiserver.status_error import already_exists, bad_request, conflict, forbidden, invalid, invalid_value, not_found
+
+Edit = Callable[[Obj], Any]
+
+
+def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOptions, *, applied: Obj | None = None) -> Record:
+    """`applied` is the managedFields entry of a server-side apply.
+
+    Raises StatusError: 400, 403 (quota, namespace ends), 404 (no such namespace), 409 (exists), 422.
+    """
+    kind = served.kind
+    obj = _decoded(served, body)
+    meta = obj["metadata"]
+    if meta.get("resourceVersion"):
+        raise bad_request("resourceVersion should not be set on objects to be created")
+    _set_namespace(kind, meta, namespace)
+    if not meta.get("name") and isinstance(meta.get("generateName"), str):
+        meta["name"] = api.generated_name(meta["generateName"])
+    name = meta.get("name") or ""
+    _require_namespace(api, kind, namespace, name)
+    for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "generation"):
+        meta.pop(field, None)
+    if applied:
+        meta["managedFields"] = [applied]
+    meta["uid"] = api.uid()
+    meta["creationTimestamp"] = metadata.timestamp(api.clock())
+    if kind.counts_generations:
+        meta["generation"] = 1
+    if kind.has_status and kind.custom:
+        obj.pop("status", None)
+    _accept(api, served, obj, None, options)
+    kind.begin(obj)
+    if api.store.get(kind.resource, namespace, name) is not None:
+        raise already_exists(kind.group, kind.plural, name)
+    kind.admit(api, obj, None)
+    return _save(api, kind, namespace, name, obj, options)
+
+
+def replace(api: Api, served: Served, record: Record, body: Obj, options: WriteOptions, *, subresource: str = "") -> Record:
+    """PUT. Without metadata.resourceVersion a core object is replaced unconditionally; a custom one refuses."""
+    obj = _decoded(served, body)
+    if served.kind.custom and not obj["metadata"].get("resourceVersion"):
+        cause = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
+        raise invalid(served.kind.group, served.kind.plural, record.name, [cause])
+    return _update(api, served, record, obj, options, subresource)
+
+
+def patch(api: Api, served: Served, record: Record, edit: Edit, options: WriteOptions, *, subresource: str = "") -> Record:
+    """`edit` gets the object as served and returns the wanted one."""
+    convert = served.kind.aliases.get(served.api_version)
+    current = convert(record.decode(), served.api_version) if convert else record.decode() | {"apiVersion": served.api_version}
+    wanted = edit(current)
+    if not isinstance(wanted, dict):
+        raise bad_request("the patch does not leave an object")
+    return _update(api, served, record, _decoded(served, wanted), options, subresource)
+
+
+def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOptions, subresource: str) -> Record:
+    kind = served.kind
+    old = record.decode()
+    _check_identity(kind, record, obj["metadata"])
+    obj["metadata"] = _updated_metadata(obj["metadata"], old["metadata"])
+    if subresource == "status":
+        obj = _only_status(kind, obj, old)
+    elif kind.has_status:
+        _keep_status(obj, old)
+    if subresource == "status" and kind.custom:
+        _accept_status(served, obj, old, options)
+    else:
+        _accept(api, served, obj, old, options)
+    if kind.counts_generations and _spec_changed(kind, obj, old):
+        obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+    kind.admit(api, obj, old)
+    if obj == old:
+        return record
+    if _finished(obj):
+        return record if options.dry_run else api.store.remove(record, obj)
+    return _save(api, kind, record.namespace, record.name, obj, options)
+
+
+def _save(api: Api, kind: Kind, namespace: str, name: str, obj: Obj, options: WriteOptions) -> Record:
+    obj["metadata"] = metadata.tidied({**obj["metadata"], "resourceVersion": "0"})
+    if options.dry_run:
+        return api.store.draft(kind.resource, namespace, name, obj)
+    return api.store.put(kind.resource, namespace, name, obj)
+
+
+def _decoded(served: Served, body: Obj) -> Obj:
+    kind = served.kind
+    if body.get("apiVersion", served.api_version) != served.api_version:
+        text = f"the API version in the data ({body['apiVersion']}) does not match the expected API version ({served.api_version})"
+        raise bad_request(text)
+    if body.get("kind", kind.name) != kind.name:
+        raise bad_request(f'{body["kind"]} in version "{served.version}" cannot be handled as a {kind.name}')
+    if not isinstance(body.get("metadata", {}), dict):
+        raise bad_request("json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta")
+    obj = kind.stored(body, served.api_version)
+    obj["metadata"] = metadata.tidied(obj["metadata"] or {})
+    return obj
+
+
+def _accept(api: Api, served: Served, obj: Obj, old: Obj | None, options: WriteOptions) -> None:
+    """Prunes, fills defaults and validates, in the order of a real API server."""
+    kind = served.kind
+    schema = kind.schemas.get(served.version)
+    unknown = kind.shape(obj) if kind.shape else []
+    if schema is not None:
+        unknown += schema.prune(obj)
+        schema.default(obj)
+    _report_unknown(unknown, options)
+    kind.default(obj)
+    causes = metadata.check(obj["metadata"], kind.names)
+    if old is not None:
+        causes += metadata.check_new_finalizers(old["metadata"], obj["metadata"])
+    causes += kind.check(obj, old) if schema is None else schema.check(obj, old)
+    if causes:
+        raise invalid(kind.group, kind.name, obj["metadata"].get("name") or "", causes)
+
+
+def _accept_status(served: Served, obj: Obj, old: Obj, options: WriteOptions) -> None:
+    """A status write is judged by the status alone: a spec that became invalid must not silence the controller."""
+    schema = served.kind.schemas[served.version]
+    part = {"status": obj["status"]} if "status" in obj else {}
+    before = {"status": old["status"]} if "status" in old else {}
+    _report_unknown(schema.prune(part), options)
+    schema.default(part)
+    causes = schema.check_status(part, before)
+    if causes:
+        raise invalid(served.kind.group, served.kind.name, obj["metadata"]["name"], causes)
+
+
+def _report_unknown(unknown: list[str], options: WriteOptions) -> None:
+    texts = [f'unknown field "{path}"' for path in unknown]
+    if texts and options.validation == "Strict":
+        raise bad_request("strict decoding error: " + ", ".join(texts))
+    if options.validation == "Warn":
+        options.warnings += texts
+
+
+def _set_namespace(kind: Kind, meta: Obj, namespace: str) -> None:
+    if not kind.namespaced:
+        meta.pop("namespace", None)
+        return
+    if meta.setdefault("namespace", namespace) != namespace:
+        raise bad_request(f"the namespace of the provided object does not match the namespace sent on the request ({namespace})")
+
+
+def _require_namespace(api: Api, kind: Kind, namespace: str, name: str) -> None:
+    if not kind.namespaced:
+        return
+    home = api.store.get("namespaces", "", namespace)
+    if home is None:
+        raise not_found("", "namespaces", namespace)
+    if home.fields.get("status.phase") == "Terminating":
+        why = f"unable to create new content in namespace {namespace} because it is being terminated"
+        raise forbidden(kind.group, kind.plural, name, why)
+
+
+def _check_identity(kind: Kind, record: Record, meta: Obj) -> None:
+    if meta.get("name", record.name) != record.name:
+        raise bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({record.name})")
+    if record.namespace and meta.get("namespace", record.namespace) != record.namespace:
+        text = f"the namespace of the object ({meta['namespace']}) does not match the namespace on the URL ({record.namespace})"
+        raise bad_request(text)
+    if meta.get("uid", record.uid) != record.uid:
+        why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {record.uid}"
+        raise conflict(kind.group, kind.plural, record.name, why)
+    if meta.get("resourceVersion", "0") not in ("0", str(record.version)):
+        raise conflict(kind.group, kind.plural, record.name)
+
+
+def _updated_metadata(new: Obj, old: Obj) -> Obj:
+    merged = {name: value for name, value in new.items() if name not in metadata.KEPT_ON_UPDATE}
+    merged |= {name: old[name] for name in metadata.KEPT_ON_UPDATE if name in old}
+    merged["resourceVersion"] = old["resourceVersion"]
+    return metadata.tidied(merged)
+
+
+def _only_status(kind: Kind, new: Obj, old: Obj) -> Obj:
+    result = {key: value for key, value in old.items() if key != "status"}
+    if "status" in new:
+        result["status"] = new["status"]
+    if not kind.custom:
+        # Core kinds let labels and annotations through with a status.
+        result["metadata"] = new["metadata"]
+        for name in ("ownerReferences", "finalizers"):
+            result["metadata"].pop(name, None)
+            if name in old["metadata"]:
+                result["metadata"][name] = old["metadata"][name]
+        result["metadata"] = metadata.tidied(result["metadata"])
+    return result
+
+
+def _keep_status(obj: Obj, old: Obj) -> None:
+    obj.pop("status", None)
+    if "status" in old:
+        obj["status"] = old["status"]
+
+
+def _spec_changed(kind: Kind, new: Obj, old: Obj) -> bool:
+    ignored = ("metadata", "status") if kind.has_status else ("metadata",)
+    return {k: v for k, v in new.items() if k not in ignored} != {k: v for k, v in old.items() if k not in ignored}
+
+
+def _finished(obj: Obj) -> bool:
+    """Dying, and nothing holds it any more."""
+    meta = obj["metadata"]
+    return "deletionTimestamp" in meta and not meta.get("deletionGracePeriodSeconds") and not held(obj)
+
+
+def require_found(api: Api, served: Served, namespace: str, name: str) -> Record:
+    """Raises 404."""
+    record = api.store.get(served.kind.resource, namespace, name)
+    if record is None:
+        raise not_found(served.kind.group, served.kind.plural, name)
+    return record
