@@ -86,6 +86,7 @@ def kubelet(state: str | None) -> None:
     from rayfleet.kubelet.kubelet import run_kubelet
     from rayfleet.kubelet.settings import KubeletSettings
     from rayfleet.local.credentials import token_of
+    from rayfleet.local.start import api_answers
 
     place = state_of(state)
     settings = KubeletSettings(
@@ -94,4 +95,9 @@ def kubelet(state: str | None) -> None:
         environment=Path(sys.prefix),
         token=token_of(place, "admin"),  # a log is asked for by the API server with its caller's token
     )
-    asyncio.run(run_kubelet(settings))
+
+    async def run() -> None:
+        await api_answers(place, settings.kubeconfig)  # both start at the same moment
+        await run_kubelet(settings)
+
+    asyncio.run(run())

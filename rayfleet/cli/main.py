@@ -20,12 +20,8 @@ COMMANDS = {
     "delete": "delete",
     "scale": "scale",
     "logs": "logs",
-    "plan": "plan",
-    "render": "render",
     "crds": "crds",
-    "run": "run",
     "kubelet": "kubelet",
-    "hollow-kubelet": "hollow_kubelet",
     "version": "version",
     "internal": "internal",
 }
@@ -61,9 +57,8 @@ def rayfleet() -> None:
 def main() -> None:
     """Run the command line and exit: 0 done, 1 failed, 2 asked wrongly."""
     try:
-        rayfleet.main(prog_name="rayfleet", standalone_mode=False)
-    except click.exceptions.Exit as end:
-        sys.exit(end.exit_code)
+        code = rayfleet.main(prog_name="rayfleet", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except click.Abort:
         sys.exit(130)
     except click.ClickException as error:

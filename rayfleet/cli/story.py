@@ -90,7 +90,7 @@ def told_by_log(log: Path, key: str) -> Iterator[Line]:
                 entry = json.loads(text)
             except ValueError:
                 continue
-            if isinstance(entry, dict) and entry.get("key", entry.get("object")) == key:
+            if isinstance(entry, dict) and entry.get("object") == key:
                 yield Line(second(str(entry.get("time", ""))), "operator", str(entry.get("message", "")))
 
 

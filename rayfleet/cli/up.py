@@ -62,7 +62,7 @@ async def fill(place: State, manifests: list[Manifest], patience: float) -> list
     from rayfleet.kube.connection import load_kubeconfig
     from rayfleet.local.start import api_answers
 
-    await api_answers(place)
+    await api_answers(place, place.kubeconfig)
     connection = load_kubeconfig(place.kubeconfig)
     async with client_of(connection) as client:
         await declare(client)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
@@ -98,10 +99,10 @@ def start_door(state: State, say: Say) -> door.Record:
     raise NotUp(f"the door did not open; its log is {state.log('door')}")
 
 
-async def api_answers(state: State) -> None:
-    """Wait until the API server says that it is ready. Raises NotUp."""
+async def api_answers(state: State, kubeconfig: Path) -> None:
+    """Wait until the fleet's API server, reached by that kubeconfig, says that it is ready. Raises NotUp."""
     deadline = time.monotonic() + API_IN
-    async with Client(load_kubeconfig(state.kubeconfig), timeout=5.0) as client:
+    async with Client(load_kubeconfig(kubeconfig), timeout=5.0) as client:
         while True:
             try:
                 await client.request("GET", "/readyz")
