@@ -53,9 +53,10 @@ class Kubelet:
         """Returns when Pods are being served. Raises NetworkError, OSError (a port is taken) or ApiError."""
         self.settings.pods.mkdir(parents=True, exist_ok=True)
         await self.network.lay()
-        await node.register(self.client, self.settings, time.time())
+        about = node.node_status(self.settings.node, self.settings.address, self.settings.port, time.time())
+        await node.register(self.client, node.node_object(self.settings.node), about)
         self.tasks = [asyncio.create_task(cache.run()) for cache in (self.pod_cache, self.service_cache)]
-        self.tasks.append(asyncio.create_task(node.renew_for_ever(self.client, self.settings)))
+        self.tasks.append(asyncio.create_task(node.renew_for_ever(self.client, self.settings.node, self.settings.lease_seconds)))
         await self.pod_cache.synced()
         await self.service_cache.synced()
         await self.pods.sweep()

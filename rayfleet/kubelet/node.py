@@ -16,7 +16,6 @@ from typing import Any
 from rayfleet.api.meta import LEASES, NAMESPACES, NODES
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import AlreadyExists, ApiError, NotFound
-from rayfleet.kubelet.settings import KubeletSettings
 from rayfleet.kubelet.status import time_text
 from rayfleet.version import VERSION
 
@@ -32,27 +31,27 @@ def capacity() -> dict[str, str]:
     return {"cpu": str(os.cpu_count() or 1), "memory": f"{memory // 1024}Ki", "pods": str(MOST_PODS), "ephemeral-storage": "0"}
 
 
-def node_object(settings: KubeletSettings) -> dict[str, Any]:
+def node_object(name: str) -> dict[str, Any]:
     labels = {
-        "kubernetes.io/hostname": settings.node,
+        "kubernetes.io/hostname": name,
         "kubernetes.io/os": "linux",
         "kubernetes.io/arch": {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine()),
     }
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": settings.node, "labels": labels, "annotations": {SCHEME: "http"}},
+        "metadata": {"name": name, "labels": labels, "annotations": {SCHEME: "http"}},
         "spec": {},
     }
 
 
-def node_status(settings: KubeletSettings, now: float) -> dict[str, Any]:
+def node_status(name: str, address: str, port: int, now: float) -> dict[str, Any]:
     amounts = capacity()
     stamp = time_text(now)
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}
     return {
-        "addresses": [{"type": "InternalIP", "address": settings.address}, {"type": "Hostname", "address": settings.node}],
-        "daemonEndpoints": {"kubeletEndpoint": {"Port": settings.port}},
+        "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
         "capacity": amounts,
         "allocatable": amounts,
         "conditions": [{**ready, "lastHeartbeatTime": stamp, "lastTransitionTime": stamp}],
@@ -71,36 +70,36 @@ def node_status(settings: KubeletSettings, now: float) -> dict[str, Any]:
     }
 
 
-async def register(client: Client, settings: KubeletSettings, now: float) -> None:
+async def register(client: Client, body: Mapping[str, Any], status: Mapping[str, Any]) -> None:
     """Makes the Node, or brings the one that is there up to date. Raises ApiError."""
-    body = node_object(settings)
+    name = body["metadata"]["name"]
     try:
         await client.create(NODES, body)
     except AlreadyExists:
-        await client.patch(NODES, settings.node, None, {"metadata": body["metadata"]})
-    await client.patch(NODES, settings.node, None, {"status": node_status(settings, now)}, subresource="status")
+        await client.patch(NODES, name, None, {"metadata": body["metadata"]})
+    await client.patch(NODES, name, None, {"status": status}, subresource="status")
 
 
-async def renew_for_ever(client: Client, settings: KubeletSettings) -> None:
-    """The heartbeat. A failure is tried again at the next one."""
+async def renew_for_ever(client: Client, node: str, seconds: float) -> None:
+    """The heartbeat, at this interval. A failure is tried again at the next one."""
     while True:
         try:
-            await renew(client, settings)
+            await renew(client, node, seconds)
         except ApiError as error:
             log.info("the node's lease could not be renewed: %s", error)
-        await asyncio.sleep(settings.lease_seconds)
+        await asyncio.sleep(seconds)
 
 
-async def renew(client: Client, settings: KubeletSettings) -> None:
+async def renew(client: Client, node: str, seconds: float) -> None:
     spec = {
-        "holderIdentity": settings.node,
-        "leaseDurationSeconds": int(settings.lease_seconds * 4),
+        "holderIdentity": node,
+        "leaseDurationSeconds": int(seconds * 4),
         "renewTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     }
     try:
-        await client.patch(LEASES, settings.node, LEASE_NAMESPACE, {"spec": spec})
+        await client.patch(LEASES, node, LEASE_NAMESPACE, {"spec": spec})
     except NotFound:
-        await make_lease(client, settings.node, spec)
+        await make_lease(client, node, spec)
 
 
 async def make_lease(client: Client, node: str, spec: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ class Pods:
         self.house, self.informer = house, informer
         self.workers: dict[str, Worker] = {}  # by the Pod's UID
         self.binding: dict[str, asyncio.Task[None]] = {}
-        self.labels = node_object(house.settings)["metadata"]["labels"]
+        self.labels = node_object(house.settings.node)["metadata"]["labels"]
 
     def start(self) -> None:
         """Begins with what the informer holds, after its first list."""

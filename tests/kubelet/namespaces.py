@@ -60,10 +60,10 @@ def command_line(pid: int) -> bytes:
 def namespace(pid: int) -> str:
     """The network namespace of a process, "" when it is ours or the process is gone."""
     try:
-        link = os.readlink(f"/proc/{pid}/ns/net")
+        link = str(Path(f"/proc/{pid}/ns/net").readlink())
     except OSError:
         return ""
-    return "" if link == os.readlink("/proc/thread-self/ns/net") else link
+    return "" if link == str(Path("/proc/thread-self/ns/net").readlink()) else link
 
 
 def remains(state: Path) -> dict[str, object]:
