@@ -1,14 +1,131 @@
-"""What happens by itself: garbage, ends of namespaces and of CRDs."""
+"""What happens by itself after a change: garbage, ends of namespaces and definitions, old events."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from collections import OrderedDict
+
+from rayfleet.apiserver import ending, garbage
 from rayfleet.apiserver.api import Api
+from rayfleet.apiserver.custom import DEFINITIONS
+from rayfleet.apiserver.record import ADDED, DELETED, Change, Record
+
+log = logging.getLogger(__name__)
+
+Key = tuple[str, str, str]
+
+EVENT_SECONDS = 3600.0
+"""as the API server's --event-ttl"""
+SWEEP_SECONDS = 60.0
+BATCH = 100
 
 
 class Housekeeping:
+    """Follows the store and works through what has become due: in the background, or by `settle()` without an event loop."""
+
     def __init__(self, api: Api) -> None:
         self._api = api
+        self._due: OrderedDict[Key, None] = OrderedDict()
+        self._events: OrderedDict[Key, float] = OrderedDict()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._next: asyncio.Handle | None = None
+        self._sweep: asyncio.Handle | None = None
+        # After a restart nothing is known of what was due: everything is looked at once.
+        for resource in api.store.resources():
+            for record in api.store.select(resource):
+                self._follow(Change(ADDED, record))
+        api.store.on_stage.append(self._follow)
 
-    def start(self) -> None: ...
+    def settle(self) -> None:
+        """Works until nothing is due."""
+        while self._due:
+            self._work()
 
-    async def stop(self) -> None: ...
+    def expire_events(self) -> None:
+        """Removes the events that nobody wrote to for an hour."""
+        while self._events:
+            key, written = next(iter(self._events.items()))
+            if written > self._api.clock() - EVENT_SECONDS:
+                return
+            del self._events[key]
+            if (record := self._api.store.get(*key)) is not None:
+                self._api.store.remove(record)
+
+    def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._schedule()
+        self._tick()
+
+    def stop(self) -> None:
+        self._loop = None
+        for handle in (self._next, self._sweep):
+            if handle is not None:
+                handle.cancel()
+
+    def _tick(self) -> None:
+        if self._loop is not None:
+            self.expire_events()
+            self._sweep = self._loop.call_later(SWEEP_SECONDS, self._tick)
+
+    def _follow(self, change: Change) -> None:
+        record = change.record
+        if record.resource == "events":
+            self._follow_event(change)
+        if change.type == DELETED:
+            self._follow_deletion(record)
+        elif any(self._api.store.by_uid(uid) is None for uid in record.owners) or b'"deletionTimestamp":' in record.data:
+            self._add(record)
+
+    def _follow_deletion(self, record: Record) -> None:
+        for dependent in self._api.store.dependents(record.uid):
+            self._add(dependent)
+        # Whoever waits for the end of this object may be ready now.
+        owners = [self._api.store.by_uid(uid) for uid in record.owners]
+        home = self._api.store.get("namespaces", "", record.namespace)
+        definition = self._api.store.get(DEFINITIONS, "", record.resource)
+        for waiting in (*owners, home, definition):
+            if waiting is not None and b'"deletionTimestamp":' in waiting.data:
+                self._add(waiting)
+
+    def _follow_event(self, change: Change) -> None:
+        key = (change.record.resource, change.record.namespace, change.record.name)
+        self._events.pop(key, None)
+        if change.type != DELETED:
+            self._events[key] = self._api.clock()
+
+    def _add(self, record: Record) -> None:
+        self._due[record.resource, record.namespace, record.name] = None
+        self._schedule()
+
+    def _schedule(self) -> None:
+        if self._due and self._next is None and self._loop is not None:
+            self._next = self._loop.call_soon(self._run)
+
+    def _run(self) -> None:
+        self._next = None
+        self._work()
+        self._schedule()
+
+    def _work(self) -> None:
+        """A part of what is due, so that requests get their turn in between."""
+        for _ in range(min(BATCH, len(self._due))):
+            key, _ = self._due.popitem(last=False)
+            record = self._api.store.get(*key)
+            if record is None:
+                continue
+            try:
+                self._look_at(record)
+            except Exception:
+                log.exception("housekeeping of %s %s/%s failed", *key)
+
+    def _look_at(self, record: Record) -> None:
+        if record.resource == "namespaces":
+            ending.end_namespace(self._api, record)
+        elif record.resource == DEFINITIONS:
+            ending.end_definition(self._api, record)
+        for dependent in garbage.release(self._api, record):
+            self._add(dependent)
+        current = self._api.store.get(record.resource, record.namespace, record.name)
+        if current is not None and current.owners:
+            garbage.collect(self._api, current)

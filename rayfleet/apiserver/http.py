@@ -67,7 +67,7 @@ class Http:
         self._watches.close()
 
     async def _close(self, app: web.Application) -> None:
-        await self._housekeeping.stop()
+        self._housekeeping.stop()
         await self._committer.close()
         self._api.store.close()
 
