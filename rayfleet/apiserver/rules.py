@@ -27,7 +27,8 @@ class Rule:
         self.transition = bool(_OLD_SELF.search(source["rule"])) and not source.get("optionalOldSelf")
 
     def check(self, path: str, value: Any, old: Any) -> Cause | None:
-        if self.transition and old is _ABSENT:
+        # Ratcheting: an unchanged value is not judged again; a transition needs a past.
+        if old is _ABSENT if self.transition else old is not _ABSENT and old == value:
             return None
         names = {"self": _escaped(value) if "__" in self._source["rule"] else value}
         if self.transition:

@@ -34,9 +34,9 @@ def owner(record: Obj, **rest: Any) -> Obj:
 BOAT_SPEC: Obj = {
     "type": "object",
     "required": ["length"],
-    "x-kubernetes-validations": [{"rule": "self.length >= size(self.name)", "message": "the name is longer than the boat"}],
+    "x-kubernetes-validations": [{"rule": "self.length >= size(self.title)", "message": "the title is longer than the boat"}],
     "properties": {
-        "name": {"type": "string", "default": "nemo", "maxLength": 20},
+        "title": {"type": "string", "default": "nemo", "maxLength": 20},
         "length": {"type": "integer", "minimum": 1},
         "kind": {
             "type": "string",
