@@ -5,7 +5,7 @@ Errors: every method raises `ApiError` (see `errors`). Decoding into a typed str
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import lru_cache
 from types import TracebackType
 from typing import Any
@@ -182,7 +182,7 @@ class Client:
         fields: str = "",
         timeout_seconds: int = 290,
         idle: float = IDLE,
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """Events as raw lines, bookmarks included, until the server ends the watch in good order.
 
         Raises Expired when the version is too old at once (an ERROR event may say so later), Unreachable when the connection is cut or
@@ -201,7 +201,7 @@ class Client:
                     raise Unreachable(f"the watch of {resource.plural} was cut in the middle of a line")
                 yield line
 
-    async def stream(self, path: str) -> AsyncIterator[bytes]:
+    async def stream(self, path: str) -> AsyncGenerator[bytes, None]:
         """The body of a GET as it comes, for as long as it takes (logs that are followed)."""
         async with self._transport.stream(path, None) as content:
             async for chunk in content.iter_any():

@@ -98,7 +98,7 @@ def named(file: Path, config: Mapping[str, Any], many: str, one: str, name: str)
 
 def token_for(file: Path, user: Mapping[str, Any]) -> TokenSource:
     if user.get("tokenFile"):
-        return TokenFile(beside(file, user["tokenFile"]))
+        return TokenFile(file.parent / user["tokenFile"])
     if user.get("token"):
         return fixed_token(user["token"])
     for method in ("exec", "auth-provider"):

@@ -20,7 +20,7 @@ from rayfleet.kube.errors import ApiError, Expired, NotFound, from_status
 from rayfleet.runtime import collection
 from rayfleet.runtime.cache import BURST, Cache, older
 from rayfleet.runtime.clock import SYSTEM, Clock
-from rayfleet.runtime.wire import Bookmark, Codec, Deleted, Failure, T, Undecodable
+from rayfleet.runtime.wire import Bookmark, Codec, Deleted, Failure, Misfit, T
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +29,12 @@ LONGEST_PAUSE = 30.0
 LONGEST_WAIT_FOR_CRD = 5.0
 GOOD_WATCH = 5.0  # seconds after which a watch counts as good although nothing happened in it
 
+
 class Informer(Generic[T]):
-    """`run` it in a task. Handlers are called in order of subscription, between two steps of the loop, and must not block."""
+    """`run` it in a task. `decode` takes one object's bytes, where a plain typed decoding is not enough.
+
+    Handlers are called in order of subscription, between two steps of the loop, and must not block.
+    """
 
     def __init__(
         self,
@@ -41,6 +45,7 @@ class Informer(Generic[T]):
         namespace: str | None = None,
         labels: str = "",
         fields: str = "",
+        decode: Callable[[bytes], T] | None = None,
         clock: Clock = SYSTEM,
         idle: float = IDLE,
         dice: Callable[[], float] = random.random,
@@ -50,7 +55,7 @@ class Informer(Generic[T]):
         self.listed_at = float("-inf")  # by the monotonic clock: when the last complete list was *begun*
         self.lists = 0
         self._client = client
-        self._codec: Codec[T] = Codec(type)
+        self._codec: Codec[T] = Codec(type, decode)
         self._scope: dict[str, Any] = {"namespace": namespace, "labels": labels, "fields": fields}
         self._clock = clock
         self._idle = idle
@@ -162,13 +167,13 @@ class Informer(Generic[T]):
         self._relist = False
         begun = self._clock.monotonic()
         found: dict[Key, T] = {}
-        kept: list[Undecodable] = []
+        kept: list[Misfit] = []
         token = version = ""
         try:
             while True:
                 meta, items = self._codec.page(await self._client.list_page(self.resource, token=token, **self._scope))
                 for item in items:
-                    if isinstance(item, Undecodable):
+                    if isinstance(item, Misfit):
                         kept.append(item)
                     else:
                         found[item.metadata.key] = item
@@ -189,8 +194,8 @@ class Informer(Generic[T]):
         self._listed = asyncio.Event()
         self._tell_progress()
 
-    def _keep(self, undecodable: list[Undecodable], found: dict[Key, T]) -> None:
-        for item in undecodable:
+    def _keep(self, misfits: list[Misfit], found: dict[Key, T]) -> None:
+        for item in misfits:
             self._complain(item)
             old = self._cache.get(item.metadata.key)
             if old is not None and old.metadata.uid == item.metadata.uid:
@@ -211,10 +216,8 @@ class Informer(Generic[T]):
         event = self._codec.event(line)
         if isinstance(event, Failure):
             raise from_status(event.object)
-        if isinstance(event, Undecodable):
+        if isinstance(event, Misfit):
             self._complain(event)
-            if event.gone:
-                self._cache.remove(event.metadata)
             version = event.metadata.resource_version
         else:
             version = event.object.metadata.resource_version
@@ -230,7 +233,7 @@ class Informer(Generic[T]):
         for handler in self._progress:
             handler()
 
-    def _complain(self, item: Undecodable) -> None:
+    def _complain(self, item: Misfit) -> None:
         text = "%s cannot be read, and is left as it was last seen: %s"
         log.warning(text, self.resource.kind, item.reason, extra={"object": str(item.metadata.key)})
 

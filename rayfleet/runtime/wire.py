@@ -6,10 +6,12 @@ be taken for an object. An object that does not fit its type is told by name, an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
+from msgspec import Raw
 
 from rayfleet.api.meta import ObjectMeta
 from rayfleet.kube.errors import Status, Unreachable
@@ -63,39 +65,47 @@ class Page(msgspec.Struct, Generic[T], frozen=True, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Undecodable:
-    """An object that does not fit its type; `gone` when it is told of because it was deleted."""
+class Misfit:
+    """An object that does not fit its type, by its metadata."""
 
     metadata: ObjectMeta
     reason: str
-    gone: bool = False
+
+
+Event = Added[T] | Modified[T] | Deleted[T] | Bookmark | Failure | Misfit
 
 
 class Codec(Generic[T]):
-    """Decodes the lists and watch events of one type."""
+    """Decodes the lists and watch events of one type; `decode` is for types that take more than msgspec to decode."""
 
-    def __init__(self, type: type[T]) -> None:
+    def __init__(self, type: type[T], decode: Callable[[bytes], T] | None = None) -> None:
         kind: Any = type
-        self._event = msgspec.json.Decoder(Added[kind] | Modified[kind] | Deleted[kind] | Bookmark | Failure)
-        self._rough_event = msgspec.json.Decoder(Added[Stub] | Modified[Stub] | Deleted[Stub] | Bookmark | Failure)
-        self._page = msgspec.json.Decoder(Page[kind])
-        self._rough_page = msgspec.json.Decoder(Page[msgspec.Raw])  # type: ignore[type-var]
-        self._object = msgspec.json.Decoder(kind)
+        self._one = decode or msgspec.json.Decoder(kind).decode
         self._shrink = shrinker(kind) or (lambda value: value)
+        self._kind = kind
+        direct: Any = Raw if decode else kind
+        self._direct = decode is None
+        self._event = msgspec.json.Decoder(events_of(direct))
+        self._page = msgspec.json.Decoder(Page[direct])
+        self._rough_event = msgspec.json.Decoder(events_of(Raw))
+        self._rough_page = msgspec.json.Decoder(Page[Raw])  # type: ignore[type-var]
 
-    def event(self, line: bytes) -> Added[T] | Modified[T] | Deleted[T] | Bookmark | Failure | Undecodable:
+    def event(self, line: bytes) -> Event[T]:
         """One line of a watch. Raises Unreachable when it is no event at all."""
         try:
             event = self._event.decode(line)
-        except msgspec.ValidationError as error:
-            return self._rough(line, str(error))
+        except msgspec.ValidationError:
+            return self._rough(line)
         except msgspec.DecodeError as error:
             raise Unreachable(f"a watch sent what is no JSON: {error}", "BadAnswer") from error
-        if not isinstance(event, Bookmark | Failure):
+        if isinstance(event, Bookmark | Failure):
+            return event
+        if self._direct:
             self._shrink(event.object)
-        return event
+            return event
+        return self._finished(event)
 
-    def page(self, content: bytes) -> tuple[ListMeta, list[T | Undecodable]]:
+    def page(self, content: bytes) -> tuple[ListMeta, list[T | Misfit]]:
         """One page of a list. Raises Unreachable when it is no list at all."""
         try:
             page = self._page.decode(content)
@@ -103,24 +113,37 @@ class Codec(Generic[T]):
             return self._rough_list(content)
         except msgspec.DecodeError as error:
             raise Unreachable(f"a list is no JSON: {error}", "BadAnswer") from error
-        return page.metadata, [self._shrink(item) for item in page.items or ()]
+        return page.metadata, [self._shrink(item) if self._direct else self._object(item) for item in page.items or ()]
 
-    def _rough(self, line: bytes, reason: str) -> Undecodable:
+    def _rough(self, line: bytes) -> Event[T]:
         try:
             event = self._rough_event.decode(line)
+            return event if isinstance(event, Bookmark | Failure) else self._finished(event)
         except msgspec.MsgspecError as error:
             raise Unreachable(f"a watch sent an event of an unknown form: {error}", "BadAnswer") from error
-        return Undecodable(event.object.metadata, reason, isinstance(event, Deleted))
 
-    def _rough_list(self, content: bytes) -> tuple[ListMeta, list[T | Undecodable]]:
+    def _finished(self, event: Any) -> Event[T]:
+        """An event whose object is still raw. What is gone need not be read whole."""
+        if isinstance(event, Deleted):
+            stub: Any = msgspec.json.decode(event.object, type=Stub)
+            return Deleted(stub)
+        value = self._object(event.object)
+        return value if isinstance(value, Misfit) else type(event)(value)
+
+    def _rough_list(self, content: bytes) -> tuple[ListMeta, list[T | Misfit]]:
         try:
             page = self._rough_page.decode(content)
-            return page.metadata, [self._one(raw) for raw in page.items or ()]
+            return page.metadata, [self._object(raw) for raw in page.items or ()]
         except msgspec.MsgspecError as error:
             raise Unreachable(f"a list of an unknown form: {error}", "BadAnswer") from error
 
-    def _one(self, raw: msgspec.Raw) -> T | Undecodable:
+    def _object(self, raw: Raw) -> T | Misfit:
         try:
-            return self._shrink(self._object.decode(raw))
+            value = self._one(bytes(raw))
+            return self._shrink(value) if isinstance(value, self._kind) else value
         except msgspec.ValidationError as error:
-            return Undecodable(msgspec.json.decode(raw, type=Stub).metadata, str(error))
+            return Misfit(msgspec.json.decode(raw, type=Stub).metadata, str(error))
+
+
+def events_of(kind: Any) -> Any:
+    return Added[kind] | Modified[kind] | Deleted[kind] | Bookmark | Failure

@@ -1,0 +1,260 @@
+"""Carries a plan out. Decides nothing: what to do about a refusal is the planner's business, who sees it as a back-off.
+
+Stages follow each other; inside one, scopes go side by side, each starting slowly (1, 2, 4, ... creates at once) so that a quota that is
+used up, or a webhook that is down, is asked a few times and not a few hundred.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rayfleet.api.meta import Key, ObjectMeta, Resource
+from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch
+from rayfleet.planning.events import clip, sentences
+from rayfleet.planning.plan import Event, Plan, StatusWrite
+from rayfleet.runtime.backoffs import Backoffs
+from rayfleet.runtime.clock import SYSTEM, Clock
+from rayfleet.runtime.gate import Gate, Write
+from rayfleet.runtime.namesake import Namesake, who_holds
+from rayfleet.runtime.visibility import Source, Visibility
+
+log = logging.getLogger(__name__)
+
+FAN_OUT = 16
+COALESCE = 1.0
+
+Record = Callable[[Resource, ObjectMeta, Event], None]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a plan for one object. `later`: a status was held back for that many seconds. `stale`: the plan was made from an old
+    view, so look again."""
+
+    key: Key
+    owner: ObjectMeta
+    done: list[Action] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)
+    stale: bool = False
+    status_written: bool = False
+    later: float | None = None
+
+
+class Applier:
+    """One kind's hand. `sources` are its informers, by resource; `lookup` asks the API itself who holds a name."""
+
+    def __init__(
+        self,
+        resource: Resource,
+        gate: Gate,
+        sources: Mapping[Resource, Source],
+        visibility: Visibility,
+        backoffs: Backoffs,
+        record: Record,
+        lookup: Callable[[Create], Any],
+        clock: Clock = SYSTEM,
+    ) -> None:
+        self._resource = resource
+        self._gate = gate
+        self._sources = sources
+        self._visibility = visibility
+        self._backoffs = backoffs
+        self._record = record
+        self._lookup = lookup
+        self._clock = clock
+        self._held: dict[Key, float] = {}
+
+    async def apply(self, key: Key, owner: ObjectMeta, plan: Plan) -> Outcome:
+        """Raises ApiError when the status is refused (but for conflicts), `Shut` when this process may no longer write."""
+        outcome = Outcome(key, owner)
+        try:
+            for stage in plan.stages():
+                await self._stage(stage, outcome)
+                if outcome.failed or outcome.stale:
+                    break
+        finally:
+            self._remember(outcome)
+        for event in plan.events:
+            self._record(self._resource, owner, event)
+        fenced = any(isinstance(action, Fence) for action in outcome.done)
+        if not fenced:  # a fence has moved the owner's version: the status would only meet a conflict
+            await self._status(plan.status, outcome)
+        return outcome
+
+    def forget(self, key: Key) -> None:
+        """The object is gone."""
+        self._held.pop(key, None)
+
+    async def _stage(self, stage: Sequence[Action], outcome: Outcome) -> None:
+        if len(stage) == 1:
+            await self._one(stage[0], outcome)
+            return
+        scopes: dict[str, list[Action]] = {}
+        for action in stage:
+            scopes.setdefault(action.scope, []).append(action)
+        room = asyncio.Semaphore(FAN_OUT)
+
+        async def one(action: Action) -> None:
+            async with room:
+                await self._one(action, outcome)
+
+        async def scope(name: str, actions: list[Action]) -> None:
+            for batch in batches(actions):
+                await all_of([one(action) for action in batch])
+                if name in outcome.failed or outcome.stale:
+                    break
+
+        await all_of([scope(name, actions) for name, actions in scopes.items()])
+
+    async def _one(self, action: Action, outcome: Outcome) -> None:
+        try:
+            written = await self._gate.send(write_of(action))
+        except Conflict:
+            outcome.stale = True
+        except AlreadyExists as error:
+            await self._taken(action, error, outcome)
+        except NotFound as error:
+            if isinstance(action, Create):  # its namespace is gone
+                self._fail(action, error, outcome)
+            elif isinstance(action, Delete):
+                outcome.done.append(action)
+            else:
+                outcome.stale = True
+        except ApiError as error:
+            self._fail(action, error, outcome)
+        else:
+            outcome.done.append(action)
+            self._expect(action, written.metadata, outcome)
+            self._warn(action, written.warnings, outcome)
+
+    def _expect(self, action: Action, returned: ObjectMeta, outcome: Outcome) -> None:
+        source = self._sources.get(action.resource)
+        if source is None:
+            return
+        if isinstance(action, Delete):
+            self._visibility.deleted(outcome.key, source, Key(action.namespace, action.name), action.uid)
+        else:
+            self._visibility.wrote(outcome.key, source, returned.resource_version)
+
+    async def _taken(self, action: Action, error: ApiError, outcome: Outcome) -> None:
+        """The name is taken. By our own earlier create: wait for the cache. By anything else: it is not ours to touch."""
+        assert isinstance(action, Create)
+        try:
+            namesake = await who_holds(self._lookup, action, outcome.owner)
+        except ApiError as other:
+            self._fail(action, other, outcome)
+            return
+        source = self._sources.get(action.resource)
+        if namesake.vanished or (namesake.ours and source and shows(source, action, namesake)):
+            outcome.stale = True
+            return
+        if namesake.ours and source:
+            self._visibility.wrote(outcome.key, source, namesake.resource_version)
+            if self._visibility.blocks(outcome.key):
+                return
+        told = ApiError(error.status, error.reason, namesake.told(error.message))
+        self._fail(action, told, outcome, "NameConflict" if namesake.foreign else None)
+
+    def _fail(self, action: Action, error: ApiError, outcome: Outcome, event: str | None = None) -> None:
+        reason = event or ("" if isinstance(action, Fence) else action.failed_event)
+        outcome.failed.add(action.scope)
+        self._backoffs.failed(outcome.key, action.scope, error.message, reason, self._clock.time(), error.retry_after)
+        log.warning("%s of %s failed: %s", type(action).__name__.lower(), action.name, error.message, extra={"object": str(outcome.key)})
+        if reason:
+            self._tell(outcome, "Warning", reason, f"{action.resource.kind} {action.name}: {error.message}")
+
+    def _remember(self, outcome: Outcome) -> None:
+        """Also when the process is stopped half way: what was done was done."""
+        setbacks: dict[str, str] = {}
+        for action in outcome.done:
+            log.info("%s %s: %s", PAST[type(action)], action.name, action.reason, extra={"object": str(outcome.key)})
+            if isinstance(action, Delete) and action.setback:
+                setbacks.setdefault(action.scope, action.reason)
+        for scope, reason in setbacks.items():
+            self._backoffs.setback(outcome.key, scope, reason, self._clock.time())
+        for scope in {action.scope for action in outcome.done} - outcome.failed:
+            self._backoffs.succeeded(outcome.key, scope)
+        for event in sentences(outcome.done):
+            self._record(self._resource, outcome.owner, event)
+
+    def _warn(self, action: Action, warnings: Sequence[str], outcome: Outcome) -> None:
+        for text in warnings:
+            subject = action.resource.kind if isinstance(action, Fence) else action.subject.one
+            self._tell(outcome, "Warning", "APIWarning", f"The API server warns of {subject}: {text}")
+
+    def _tell(self, outcome: Outcome, type: str, reason: str, note: str) -> None:
+        self._record(self._resource, outcome.owner, Event(type, reason, clip(note)))
+
+    async def _status(self, status: StatusWrite | None, outcome: Outcome) -> None:
+        key, owner = outcome.key, outcome.owner
+        outcome.later = self._hold(key, status)
+        if status is None or outcome.later is not None:
+            return
+        body = {"metadata": {"resourceVersion": status.resource_version}, "status": status.patch}
+        try:
+            written = await self._gate.send(Write("status", self._resource, owner.namespace, owner.name, body))
+        except Conflict:
+            outcome.stale = True
+        except NotFound:
+            pass
+        else:
+            outcome.status_written = True
+            log.info("status written: %s", status.reason, extra={"object": str(key)})
+            self._visibility.wrote(key, self._sources[self._resource], written.metadata.resource_version)
+
+    def _hold(self, key: Key, status: StatusWrite | None) -> float | None:
+        """Seconds to hold a status back, so that counters that move together are written together; None to write it now."""
+        if status is None or status.urgent:
+            self._held.pop(key, None)
+            return None
+        now = self._clock.monotonic()
+        left = self._held.setdefault(key, now) + COALESCE - now
+        if left > 1e-6:
+            return left
+        del self._held[key]
+        return None
+
+
+PAST = {Create: "created", Patch: "updated", Delete: "deleted", Fence: "annotated"}
+
+
+def write_of(action: Action) -> Write:
+    if isinstance(action, Create):
+        return Write("create", action.resource, action.namespace, action.name, action.manifest)
+    if isinstance(action, Delete):
+        return Write("delete", action.resource, action.namespace, action.name, uid=action.uid)
+    if isinstance(action, Fence):
+        meta: dict[str, Any] = {"resourceVersion": action.resource_version, "annotations": dict(action.annotations)}
+        return Write("patch", action.resource, action.namespace, action.name, {"metadata": meta})
+    patch = dict(action.patch)
+    patch["metadata"] = {**patch.get("metadata", {}), "uid": action.uid}
+    return Write("patch", action.resource, action.namespace, action.name, patch)
+
+
+def batches(actions: Sequence[Action]) -> Iterator[Sequence[Action]]:
+    """What may go at once: everything that is no create, then creates by 1, 2, 4, ... up to the fan-out."""
+    others = [action for action in actions if not isinstance(action, Create)]
+    if others:
+        yield others
+    creates = [action for action in actions if isinstance(action, Create)]
+    start, size = 0, 1
+    while start < len(creates):
+        yield creates[start : start + size]
+        start, size = start + size, min(size * 2, FAN_OUT)
+
+
+async def all_of(coroutines: Sequence[Any]) -> None:
+    """Run them side by side, to the end of each, and then raise the first error."""
+    for result in await asyncio.gather(*coroutines, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+
+
+def shows(source: Source, action: Create, namesake: Namesake) -> bool:
+    found = source.get(action.namespace, action.name)
+    return found is not None and found.metadata.uid == namesake.uid

@@ -1,0 +1,197 @@
+"""The loop of one kind: take a key, observe, plan, apply; at most `workers` objects at once, never one object twice.
+
+```
+ watch events --> queue --> wait until own writes show --> observe --> plan --> apply --+
+                    ^                                                                   |
+                    +---- requeue_after, back-off, actions done, status held back <-----+
+```
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any, Generic
+
+from rayfleet.api.meta import Key, ObjectMeta, Resource, controller_of
+from rayfleet.kube.errors import ApiError
+from rayfleet.planning.plan import Plan
+from rayfleet.runtime.apply import Applier, Outcome
+from rayfleet.runtime.backoffs import Backoffs
+from rayfleet.runtime.clock import SYSTEM, Clock
+from rayfleet.runtime.gate import Shut
+from rayfleet.runtime.gone import Gone
+from rayfleet.runtime.informer import Informer
+from rayfleet.runtime.kind import Kind, O
+from rayfleet.runtime.metrics import KindMetrics
+from rayfleet.runtime.queue import Dispenser
+from rayfleet.runtime.reader import Reader
+from rayfleet.runtime.visibility import Visibility
+
+log = logging.getLogger(__name__)
+
+DRAIN = 3.0
+
+
+class Controller(Generic[O]):
+    """`attach` it to the informers before they run; `run` it while this process may write."""
+
+    def __init__(
+        self,
+        kind: Kind[O],
+        informers: Mapping[Resource, Informer[Any]],
+        applier: Applier,
+        queue: Dispenser,
+        visibility: Visibility,
+        backoffs: Backoffs,
+        metrics: KindMetrics,
+        *,
+        workers: int = 16,
+        clock: Clock = SYSTEM,
+    ) -> None:
+        self.kind = kind
+        self.informers = informers
+        self._applier = applier
+        self._queue = queue
+        self._visibility = visibility
+        self._backoffs = backoffs
+        self._gone = Gone()
+        self._reader = Reader(informers, backoffs, self._gone, clock)
+        self._metrics = metrics
+        self._workers = workers
+        self._clock = clock
+        self._running: dict[asyncio.Task[None], float] = {}
+        self._loop: asyncio.Task[Any] | None = None
+        self._fatal: BaseException | None = None
+
+    def attach(self) -> None:
+        """Hear of changes."""
+        self.informers[self.kind.resource].subscribe(self._owner_changed)
+        for child in self.kind.children:
+            self.informers[child.resource].subscribe(self._child_changed)
+
+    async def synced(self) -> None:
+        """Wait until everything that an observation reads has been listed."""
+        for informer in self.informers.values():
+            await informer.synced()
+
+    async def run(self) -> None:
+        """Look at every object once, then at whatever changes; until cancelled. Work under way is then given a moment to end."""
+        for found in self.informers[self.kind.resource].values():
+            self._queue.add(found.metadata.key)
+        self._loop = asyncio.current_task()
+        room = asyncio.Semaphore(self._workers)
+        try:
+            while True:
+                await room.acquire()
+                key = await self._queue.get()
+                task = asyncio.create_task(self._look(key))
+                self._running[task] = self._clock.monotonic()
+                task.add_done_callback(lambda done: self._finished(done, room))
+        except asyncio.CancelledError:
+            if self._fatal is not None:
+                raise self._fatal from None
+            raise
+        finally:
+            await self._drain()
+
+    def longest_look(self) -> float:
+        """Seconds since the oldest look began that has not ended."""
+        return self._clock.monotonic() - min(self._running.values(), default=self._clock.monotonic())
+
+    async def _drain(self) -> None:
+        self._loop = None
+        tasks = set(self._running)
+        if tasks:
+            await asyncio.wait(tasks, timeout=DRAIN)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _finished(self, task: asyncio.Task[None], room: asyncio.Semaphore) -> None:
+        self._running.pop(task, None)
+        room.release()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fatal = error  # not an Exception, or it would have been dealt with
+            if self._loop is not None:
+                self._loop.cancel()
+
+    async def _look(self, key: Key) -> None:
+        begun = time.perf_counter()
+        result = "failed"
+        try:
+            result = await self._reconcile(key)
+        except Shut:
+            self._queue.retry(key)
+        except ApiError as error:
+            delay = self._queue.retry(key)
+            log.warning("%s; again in %.1f s", error, delay, extra={"object": str(key)})
+        except Exception:
+            delay = self._queue.retry(key)
+            log.exception("the look at this object failed; again in %.1f s", delay, extra={"object": str(key)})
+        finally:
+            self._queue.done(key)
+            self._metrics.looked(result, time.perf_counter() - begun)
+
+    async def _reconcile(self, key: Key) -> str:
+        if self._visibility.blocks(key):
+            self._queue.refund(key)
+            return "waiting"
+        observed = await self.kind.observe(self._reader, key, self._clock.time())
+        owner = self._reader.get(self.kind.resource, key)
+        if observed is None or owner is None:
+            return "gone"
+        plan = self.kind.plan(observed)
+        outcome = await self._applier.apply(key, owner.metadata, plan)
+        self._again(key, plan, outcome)
+        self._metrics.troubled(key, len(self._backoffs.of(key, self._clock.time())))
+        return "done"
+
+    def _again(self, key: Key, plan: Plan, outcome: Outcome) -> None:
+        """When to look next, if nothing happens before."""
+        if outcome.stale and not outcome.failed:
+            self._queue.retry(key)
+            return
+        self._queue.succeeded(key)
+        if outcome.failed or outcome.done:
+            self._queue.add(key)
+        if outcome.later is not None:
+            self._queue.add_after(key, outcome.later)
+        if plan.requeue_after is not None:
+            self._queue.add_after(key, plan.requeue_after)
+
+    def _owner_changed(self, old: Any, new: Any) -> None:
+        meta: ObjectMeta = (new or old).metadata
+        if new is None:
+            self._gone.forget(meta.uid)
+            self._backoffs.forget(meta.key)
+            self._applier.forget(meta.key)
+            self._queue.forget(meta.key)
+            self._metrics.troubled(meta.key, 0)
+        else:
+            self._queue.add(meta.key)
+
+    def _child_changed(self, old: Any, new: Any) -> None:
+        for value in (new, old):  # a child may change hands
+            owner = controller_of(value.metadata) if value is not None else None
+            if owner is None or owner.kind != self.kind.resource.kind or same(old, new):
+                continue
+            key = Key(value.metadata.namespace, owner.name)
+            found = self.informers[self.kind.resource].get(*key)
+            if found is not None:
+                self._queue.add(key)
+            if found is not None and found.metadata.uid == owner.uid:
+                self._gone.heard(old, new)
+
+
+def same(old: Any, new: Any) -> bool:
+    """Do they differ in nothing that is cached, but for the version?"""
+    if old is None or new is None or type(old) is not type(new):
+        return False
+    for name in new.__struct_fields__:
+        if name != "metadata" and getattr(old, name) != getattr(new, name):
+            return False
+    before, after = old.metadata, new.metadata
+    return all(name == "resource_version" or getattr(before, name) == getattr(after, name) for name in after.__struct_fields__)

@@ -1,0 +1,102 @@
+"""The one gate through which every write of the operator passes.
+
+It is shut while another process leads, and a test can stand in it: between any two writes, before one leaves and after its answer came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from rayfleet.api.meta import ObjectMeta, Resource
+from rayfleet.kube.client import Client
+from rayfleet.kube.warnings import collected
+
+UNCHANGED = ObjectMeta()
+
+
+class Shut(Exception):
+    """This process may not write: it does not lead, or no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """`verb` is create, patch, status or delete; `body` is the object or the merge patch; `uid` is what a delete insists on."""
+
+    verb: str
+    resource: Resource
+    namespace: str
+    name: str
+    body: Mapping[str, Any] | None = None
+    uid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The metadata that came back (empty after a delete), and what the API server warned of."""
+
+    metadata: ObjectMeta
+    warnings: tuple[str, ...] = ()
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    metadata: ObjectMeta = UNCHANGED
+
+
+Hook = Callable[[str, Write], Awaitable[None]]
+Told = Callable[[Write, str], None]
+
+
+async def nothing(_: str, __: Write) -> None:
+    """The hook of those who watch nothing."""
+
+
+class Gate:
+    """`is_open()` is asked right before each write; `hook(when, write)` is awaited with "before" and "after".
+
+    `told(write, outcome)` hears of each: "done" or "refused".
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        is_open: Callable[[], bool] = lambda: True,
+        hook: Hook = nothing,
+        told: Told = lambda write, outcome: None,
+    ) -> None:
+        self._client = client
+        self._is_open = is_open
+        self._hook = hook
+        self._told = told
+
+    async def send(self, write: Write) -> Written:
+        """Raises Shut, or the API's refusal as ApiError."""
+        await self._hook("before", write)
+        if not self._is_open():
+            raise Shut
+        outcome = "refused"
+        try:
+            with collected() as warnings:
+                metadata = await self._carry(write)
+            outcome = "done"
+        finally:
+            self._told(write, outcome)
+        await self._hook("after", write)
+        return Written(metadata, tuple(warnings))
+
+    async def _carry(self, write: Write) -> ObjectMeta:
+        client, resource = self._client, write.resource
+        namespace = write.namespace or None
+        if write.verb == "delete":
+            await client.delete(resource, write.name, namespace, uid=write.uid or None)
+            return UNCHANGED
+        if write.verb == "create":
+            answer = await client.create(resource, write.body or {}, namespace, type=Answer)
+        else:
+            subresource = "status" if write.verb == "status" else None
+            answer = await client.patch(resource, write.name, namespace, write.body, subresource=subresource, type=Answer)
+        return answer.metadata

@@ -1,0 +1,39 @@
+"""What a controller hands to the runtime: what to watch, how to observe, how to plan."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from rayfleet.api.meta import Key, Resource
+from rayfleet.planning.plan import Plan
+from rayfleet.runtime.reader import Reader
+
+O = TypeVar("O")  # noqa: E741 (Observed)
+Decode = Callable[[bytes], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """Objects that belong to ours by their controller reference. Only those with the labels are watched, when labels are given.
+
+    `type` is the struct that is cached; `decode` makes it from one object's bytes where typed decoding alone is not enough.
+    """
+
+    resource: Resource
+    type: type
+    labels: str = ""
+    decode: Decode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[O]):
+    """`observe` gives None for an object that is gone; it may raise, and so may `plan`: the object is then tried again later."""
+
+    resource: Resource
+    type: type
+    children: tuple[Child, ...]
+    observe: Callable[[Reader, Key, float], Awaitable[O | None]]
+    plan: Callable[[O], Plan]
+    decode: Decode | None = None

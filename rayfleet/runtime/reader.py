@@ -1,0 +1,43 @@
+"""What an observation reads: the caches, and what this process remembers. Never the network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rayfleet.api.meta import Key, Resource
+from rayfleet.planning.backoff import Backoff
+from rayfleet.runtime.backoffs import Backoffs
+from rayfleet.runtime.clock import SYSTEM, Clock
+from rayfleet.runtime.gone import Gone
+from rayfleet.runtime.informer import Informer
+
+
+class Reader:
+    """One kind's view. A resource that the kind did not declare raises KeyError."""
+
+    def __init__(self, informers: Mapping[Resource, Informer[Any]], backoffs: Backoffs, gone: Gone, clock: Clock = SYSTEM) -> None:
+        self._informers = informers
+        self._backoffs = backoffs
+        self._gone = gone
+        self._clock = clock
+
+    def get(self, resource: Resource, key: Key) -> Any:
+        """The object of that name, whoever owns it; None when the cache has none."""
+        return self._informers[resource].get(key.namespace, key.name)
+
+    def named(self, resource: Resource, key: Key) -> Any:
+        """The same, as a question about a child: is the name taken?"""
+        return self.get(resource, key)
+
+    def owned(self, resource: Resource, uid: str) -> tuple[Any, ...]:
+        """The children whose controller has this UID, sorted by name."""
+        return tuple(sorted(self._informers[resource].owned(uid), key=lambda child: child.metadata.name))
+
+    def gone(self, uid: str) -> frozenset[str]:
+        """Names of owned children that this process saw vanish while the owner lived."""
+        return self._gone.of(uid)
+
+    def backoffs(self, key: Key) -> Mapping[str, Backoff]:
+        """What went wrong lately, by scope."""
+        return self._backoffs.of(key, self._clock.time())

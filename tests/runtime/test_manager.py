@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+import aiohttp
+import pytest
+
+from rayfleet.api.meta import Key
+from rayfleet.runtime.manager import Manager, ManagerSettings
+from tests.kube.fakeapi import FakeApi, Fault, running, until
+from tests.runtime.nouns import pod, thing
+from tests.runtime.things import THING_KIND, Crash, crash_at, managing
+
+EVENTS_OF = "events.k8s.io"
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    async with running() as server:
+        kubelet(server)
+        yield server
+
+
+def kubelet(api: FakeApi) -> None:
+    """Pods run as soon as they are created."""
+
+    def run(_: int, kind: str, plural: str, value: dict, __: dict | None) -> None:
+        if plural == "pods" and kind == "ADDED" and not value.get("status"):
+            meta = value["metadata"]
+            where = ("pods", meta["namespace"], meta["name"])
+            loop = asyncio.get_running_loop()
+            loop.call_soon(lambda: where in api.store.objects and api.store.patch(*where, {"status": {"phase": "Running"}}, True))
+
+    api.store.listeners.append(run)
+
+
+def pods(api: FakeApi, namespace: str | None = None) -> list[str]:
+    return [item["metadata"]["name"] for item in api.store.items("pods", namespace)]
+
+
+def status(api: FakeApi, name: str, namespace: str = "default") -> dict:
+    return api.store.objects["things", namespace, name].get("status") or {}
+
+
+def events(api: FakeApi) -> list[tuple[str, str]]:
+    return [(item["reason"], item["note"]) for item in api.store.items("events", None)]
+
+
+def writes(api: FakeApi) -> list[tuple[str, str]]:
+    return [(verb, path) for verb, path in api.requests if verb in ("POST", "PUT", "PATCH", "DELETE") and EVENTS_OF not in path]
+
+
+async def test_a_thing_gets_its_pods_and_then_silence(api: FakeApi) -> None:
+    api.store.create("things", "default", thing("a", replicas=3))
+    async with managing(api) as manager:
+        await until(lambda: status(api, "a").get("phase") == "Ready")
+        assert pods(api) == ["a-0", "a-1", "a-2"]
+        await manager.recorder.flushed()
+        assert ("CreatedPod", "Created 3 Pods (a-0, a-1, a-2): it is missing") in events(api)
+        before = len(api.requests)
+        await manager.recorder.flushed()
+        controller = manager.controllers[0]
+        controller._queue.add(Key("default", "a"))
+        await until(lambda: not len(controller._queue) and not controller._running)
+        assert len(api.requests) == before
+        assert len(api.seen("DELETE")) == 0 and len(writes(api)) <= 3 + 2
+        assert {path for path in api.seen("WATCH") if "pods" in path and "labelSelector=of%3Dthing" in path}
+
+
+async def test_scale_and_deletion(api: FakeApi) -> None:
+    api.store.create("things", "default", thing("a", replicas=3))
+    async with managing(api):
+        await until(lambda: status(api, "a").get("phase") == "Ready")
+        api.store.patch("things", "default", "a", {"spec": {"replicas": 1}}, False)
+        await until(lambda: pods(api) == ["a-0"] and status(api, "a").get("pods") == 1)
+        api.store.patch("things", "default", "a", {"spec": {"replicas": 2}}, False)
+        await until(lambda: status(api, "a").get("pods") == 2)
+        api.store.remove("things", "default", "a")
+        await until(lambda: not pods(api))
+
+
+async def test_fifty_owners_with_late_watches_get_exactly_what_they_want(api: FakeApi) -> None:
+    api.delays["pods"] = 0.002
+    for number in range(50):
+        api.store.create("things", f"ns-{number % 5}", thing(f"t{number}", replicas=3, namespace=f"ns-{number % 5}"))
+    async with managing(api):
+        await until(lambda: all(status(api, f"t{n}", f"ns-{n % 5}").get("phase") == "Ready" for n in range(50)), 30)
+    assert len(api.seen("POST", "/pods")) == 150 and not api.seen("DELETE")
+    assert len(pods(api)) == 150
+
+
+async def test_a_failed_pod_is_replaced_with_more_patience_each_time(api: FakeApi) -> None:
+    api.store.create("things", "default", thing("a", replicas=1))
+    async with managing(api) as manager:
+        await until(lambda: status(api, "a").get("phase") == "Ready")
+        first = api.store.get("pods", "default", "a-0")["metadata"]["uid"]
+        api.store.patch("pods", "default", "a-0", {"status": {"phase": "Failed"}}, True)
+        await until(lambda: any(item["metadata"]["uid"] != first for item in api.store.items("pods", "default")))
+        await until(lambda: status(api, "a").get("phase") == "Ready")
+        assert api.store.get("things", "default", "a")["metadata"]["annotations"] == {"lives": "1"}
+        api.store.patch("pods", "default", "a-0", {"status": {"phase": "Failed"}}, True)
+        await until(lambda: status(api, "a").get("phase") == "Pending")
+        held = manager.controllers[0]._backoffs.of(Key("default", "a"), manager._clock.time())["pods"]
+        assert held.attempts == 2 and held.message == "it failed" and held.event == ""
+        assert manager.controllers[0]._reader.gone(api.store.get("things", "default", "a")["metadata"]["uid"]) == {"a-0"}
+
+
+async def test_a_foreign_pod_of_the_same_name_is_left_alone_and_told_of(api: FakeApi) -> None:
+    api.store.create("pods", "default", pod("a-0", owner="somebody", of="else"))
+    api.store.create("things", "default", thing("a", replicas=2))
+    async with managing(api) as manager:
+        await until(lambda: "NameConflict" in status(api, "a").get("trouble", ""))
+        await manager.recorder.flushed()
+        assert any(reason == "NameConflict" and "belongs to somebody else" in note for reason, note in events(api))
+        assert b'rayfleet_backoff_scopes{kind="Thing",name="a",namespace="default"} 1.0' in manager.metrics.text()
+        api.store.remove("things", "default", "a")
+        await until(lambda: b"rayfleet_backoff_scopes{" not in manager.metrics.text())
+    assert len(api.seen("POST", "/pods")) == 1 and pods(api) == ["a-0"] and not api.seen("DELETE")
+
+
+async def test_a_refused_create_is_a_status_and_not_a_storm(api: FakeApi) -> None:
+    api.faults.append(Fault("POST", "/pods", 403, "Forbidden", "exceeded quota: small", times=100))
+    api.store.create("things", "default", thing("a", replicas=8))
+    api.store.create("things", "default", thing("b", replicas=0))
+    async with managing(api) as manager:
+        await until(lambda: "exceeded quota: small" in status(api, "a").get("trouble", ""))
+        await until(lambda: status(api, "b").get("phase") == "Ready")
+        await manager.recorder.flushed()
+        assert ("FailedToCreatePod", "Pod a-0: exceeded quota: small") in events(api)
+        assert len(api.seen("POST", "/pods")) == 1
+
+
+async def test_an_answer_that_is_lost_makes_no_second_pod(api: FakeApi) -> None:
+    api.faults.append(Fault("POST", "/pods", lost=True))
+    api.store.create("things", "default", thing("a", replicas=1))
+    async with managing(api):
+        await until(lambda: status(api, "a").get("pods") == 1)
+        assert pods(api) == ["a-0"]
+
+
+async def test_a_create_from_a_stale_view_ends_in_waiting(api: FakeApi) -> None:
+    """Another process, or an earlier life, has created the Pod; the watch has not told yet."""
+    api.store.create("things", "default", thing("a", replicas=1))
+    uid = api.store.get("things", "default", "a")["metadata"]["uid"]
+    held = asyncio.Event()
+    api.faults.append(Fault("WATCH", "/pods", hold=held))
+    async with managing(api):
+        api.faults.append(Fault("POST", "/pods", 409, "AlreadyExists"))
+        await until(lambda: api.seen("POST", "/pods") or api.seen("WATCH", "/pods"))
+        if not api.seen("POST", "/pods"):
+            await until(lambda: api.seen("POST", "/pods"))
+        if ("pods", "default", "a-0") not in api.store.objects:
+            api.store.create("pods", "default", pod("a-0", owner=uid, of="thing"))
+        held.set()
+        await until(lambda: status(api, "a").get("phase") == "Ready")
+        assert not status(api, "a")["trouble"] and len(api.seen("POST", "/pods")) <= 2
+
+
+async def test_a_poisoned_object_delays_nobody_else(api: FakeApi, caplog: pytest.LogCaptureFixture) -> None:
+    bad = thing("bad")
+    bad["metadata"]["annotations"] = {"poison": "yes"}
+    api.store.create("things", "default", bad)
+    api.store.create("things", "default", thing("good"))
+    async with managing(api):
+        await until(lambda: status(api, "good").get("phase") == "Ready")
+        await until(lambda: any(getattr(record, "object", "") == "default/bad" and record.exc_info for record in caplog.records))
+        api.store.patch("things", "default", "bad", {"metadata": {"annotations": {"poison": None}}}, False)
+        await until(lambda: status(api, "bad").get("phase") == "Ready")
+
+
+async def test_conflicts_are_silent(api: FakeApi, caplog: pytest.LogCaptureFixture) -> None:
+    api.store.create("things", "default", thing("a"))
+    api.faults.append(Fault("PATCH", "/status", 409, "Conflict", times=2))
+    async with managing(api) as manager:
+        await until(lambda: status(api, "a").get("phase") == "Ready")
+        await manager.recorder.flushed()
+    assert [reason for reason, _ in events(api)] == ["CreatedPod"]
+    assert not [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
+
+
+async def test_warnings_of_the_api_server_become_one_event(api: FakeApi) -> None:
+    api.warnings = ['unknown field \\"spec.containers[0].imagee\\"']
+    api.store.create("things", "default", thing("a", replicas=5))
+    async with managing(api) as manager:
+        await until(lambda: status(api, "a").get("phase") == "Ready")
+        await manager.recorder.flushed()
+    told = [note for reason, note in events(api) if reason == "APIWarning"]
+    assert told == ['The API server warns of Pod: unknown field "spec.containers[0].imagee"']
+
+
+async def test_a_kind_that_is_not_served_yet_is_waited_for(api: FakeApi) -> None:
+    api.unserved.add("things")
+    async with managing(api, ManagerSettings(health=("127.0.0.1", 0))) as manager:
+        await until(lambda: len(api.seen("GET", "/things")) >= 2)
+        async with aiohttp.ClientSession() as browser:
+            async with browser.get(f"http://127.0.0.1:{manager.health.port}/readyz") as answer:
+                assert answer.status == 503 and "things" in await answer.text()
+            api.unserved.clear()
+            api.store.create("things", "default", thing("a"))
+            await until(lambda: status(api, "a").get("phase") == "Ready")
+            for path in ("readyz", "healthz"):
+                async with browser.get(f"http://127.0.0.1:{manager.health.port}/{path}") as answer:
+                    assert (answer.status, await answer.text()) == (200, "ok\n")
+            async with browser.get(f"http://127.0.0.1:{manager.health.port}/metrics") as answer:
+                text = await answer.text()
+    for line in ('rayfleet_writes_total{kind="Pod",outcome="done",verb="create"} 1.0', 'rayfleet_cached_objects{kind="Pod"} 1.0'):
+        assert line in text
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("number", range(1, 8))
+async def test_a_crash_between_any_two_writes_changes_nothing_but_time(api: FakeApi, number: int, when: str) -> None:
+    api.store.create("things", "default", thing("a", replicas=3))
+    manager = Manager(api.connection, [THING_KIND], ManagerSettings(identity="first"), hook=crash_at(number, when))
+    life = asyncio.create_task(manager.run())
+    with suppress(AssertionError):
+        await until(life.done, 3 if number > 6 else 10)
+    manager.stop()
+    with suppress(Crash):
+        await life
+    async with managing(api):
+        await until(lambda: status(api, "a").get("phase") == "Ready")
+    assert pods(api) == ["a-0", "a-1", "a-2"]
+    assert sum(1 for _, kind, plural, _, _ in api.store.history if (kind, plural) == ("ADDED", "pods")) == 3
+
+
+async def test_it_stops_in_order_and_writes_nothing_afterwards(api: FakeApi) -> None:
+    api.store.create("things", "default", thing("a", replicas=2))
+    async with managing(api):
+        await until(lambda: status(api, "a").get("phase") == "Ready")
+    before = len(api.requests)
+    api.store.create("things", "default", thing("b"))
+    assert len(api.requests) == before and not status(api, "b")
+    assert json.dumps(events(api)).count("CreatedPod") == 1
