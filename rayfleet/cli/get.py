@@ -126,7 +126,7 @@ async def show_tables(connection: Connection, queries: list[Query], *, wide: boo
             continue
         tables.setdefault(query.resource, table | {"rows": []})["rows"] += table["rows"]
     shown = {resource: table for resource, table in tables.items() if table["rows"]}
-    several = len(tables) > 1
+    several = len(shown) > 1
     texts = [
         render_table(table, wide=wide, namespaces=namespaces and resource.namespaced, prefix=f"{qualified(resource)}/" if several else "")
         for resource, table in shown.items()

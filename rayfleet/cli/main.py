@@ -21,7 +21,9 @@ COMMANDS = {
     "scale": "scale",
     "logs": "logs",
     "crds": "crds",
+    "run": "run",
     "kubelet": "kubelet",
+    "hollow-kubelet": "hollow_kubelet",
     "version": "version",
     "internal": "internal",
 }

@@ -25,7 +25,7 @@ class Line(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        return f"{self.time}  {self.kind:<8}{self.text}"
+        return f"{self.time}  {self.kind:<8}  {self.text}"
 
 
 async def print_story(client: Client, state: State, namespace: str, name: str, *, follow: bool, tail: int | None) -> None:

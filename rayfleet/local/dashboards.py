@@ -42,7 +42,7 @@ class Service(msgspec.Struct, frozen=True, gc=False):
     def dashboard(self) -> int:
         """The port that the head Pod's dashboard listens on; 0 when the Service has none."""
         for port in self.spec.ports:
-            if port.name == PORT_NAME:
+            if port.name == PORT_NAME or port.port == PORT:
                 return port.target_port if isinstance(port.target_port, int) and port.target_port else port.port
         return 0
 

@@ -29,7 +29,9 @@ def command(name: str, state: State) -> list[str]:
     """How to run one peer."""
     program = [sys.executable, "-m", "rayfleet"]
     if name == "operator":
-        return [*program, "run", "--kubeconfig", str(state.inner_kubeconfig("operator")), "--config", str(state.operator_config)]
+        # No lease: the holder starts one operator at a time, and a new one need not wait for a dead one's lease to run out.
+        operator = ["run", "--no-leader-election", "--listen", "127.0.0.1:8080", "--config", str(state.operator_config)]
+        return [*program, *operator, "--kubeconfig", str(state.inner_kubeconfig("operator"))]
     return [*program, "internal", name, "--state", str(state.path)]
 
 

@@ -90,7 +90,7 @@ def test_an_event_is_a_line_and_a_series_says_how_often() -> None:
         "series": {"count": 3, "lastObservedTime": "2030-01-01T00:00:09.5Z"},
         "metadata": {"creationTimestamp": "2030-01-01T00:00:00Z"},
     }
-    assert str(told_by_event(event)) == "2030-01-01 00:00:09  Normal  CreatedWorkerPod: Created 2 worker Pods (x3)"
+    assert str(told_by_event(event)) == "2030-01-01 00:00:09  Normal    CreatedWorkerPod: Created 2 worker Pods (x3)"
 
 
 def test_a_table_has_the_servers_columns_and_wide_has_all() -> None:

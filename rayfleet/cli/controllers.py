@@ -1,0 +1,29 @@
+"""Which kinds the operator looks after: words, children and decisions, handed to the runtime. The one place that knows both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rayfleet.api.config import Configuration
+from rayfleet.api.decode import decode_cluster
+from rayfleet.api.labels import RAY_PODS_SELECTOR
+from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.views import PodView, ServiceView
+from rayfleet.raycluster.observe import Observer
+from rayfleet.raycluster.plan import plan
+from rayfleet.runtime.kind import Child, Kind
+
+
+def kinds_of(configuration: Configuration) -> tuple[Kind[Any], ...]:
+    """Every kind that is reconciled. Of Pods only Ray's are watched; of Services all, as one of ours carries no label of its own."""
+    return (
+        Kind(
+            resource=RAYCLUSTERS,
+            type=RayCluster,
+            children=(Child(PODS, PodView, labels=RAY_PODS_SELECTOR), Child(SERVICES, ServiceView)),
+            observe=Observer(configuration),
+            plan=plan,
+            decode=decode_cluster,
+        ),
+    )
