@@ -30,7 +30,6 @@ def kinds() -> list[Kind]:
 
 def _core() -> list[Kind]:
     return [
-        _kind("bindings", "Binding"),
         _kind("configmaps", "ConfigMap", short=("cm",)),
         _kind("endpoints", "Endpoints", short=("ep",)),
         _kind(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rayfleet.apiserver import metadata
+from rayfleet.apiserver.columns import TABLES
 from rayfleet.apiserver.custom_columns import printer_table
 from rayfleet.apiserver.kind import Kind
 from rayfleet.apiserver.record import Obj
@@ -57,6 +58,7 @@ def definition_kind() -> Kind:
         singular="customresourcedefinition",
         subresources=("status",),
         counts_generations=True,
+        tables={"": TABLES[DEFINITIONS]},
         default=_default,
         check=_check,
         admit=_establish,
