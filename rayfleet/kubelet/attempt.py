@@ -41,6 +41,8 @@ def read_histories(directory: Path) -> dict[str, History]:
 
 
 def with_attempt(histories: Mapping[str, History], new: Attempt) -> dict[str, History]:
-    """The histories after the attempt was recorded, or recorded again."""
-    others = tuple(one for one in histories.get(new.name, ()) if one.attempt != new.attempt)
-    return {**histories, new.name: (*others, new)}
+    """The histories after the attempt was recorded, or recorded again. A start that is heard of after the end changes nothing."""
+    before = histories.get(new.name, ())
+    if new.running and any(one.attempt == new.attempt for one in before):
+        return dict(histories)
+    return {**histories, new.name: (*(one for one in before if one.attempt != new.attempt), new)}
