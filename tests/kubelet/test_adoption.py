@@ -1,0 +1,101 @@
+"""The kubelet dies, and another comes."""
+
+from __future__ import annotations
+
+import pytest
+
+from rayfleet.api.meta import PODS
+from rayfleet.kubelet.sweep import sweep
+from tests.kubelet.namespaces import NOTHING, remains, shims
+from tests.kubelet.world import FOR_EVER, World, is_true, pod, until
+
+pytestmark = pytest.mark.namespaces
+
+
+async def test_a_killed_kubelets_pods_live_on_and_are_taken_over(bare_world: World) -> None:
+    world = bare_world
+    process = await world.start_kubelet_process()
+    await world.apply(pod(f"echo begun; {FOR_EVER}", readinessProbe={"exec": {"command": ["true"]}, "periodSeconds": 600}))
+    await world.apply(pod("sleep 0.7; exit 5", "short", restartPolicy="Never"))
+    before = await world.becomes_ready()
+    await world.reaches("Running", "short")
+    alive = shims(world.settings.state)
+    process.kill()
+    await process.wait()
+    await until("the short one has ended, unseen", lambda: len(shims(world.settings.state)) < len(alive))
+
+    await world.start_kubelet()
+    ended = await world.reaches("Failed", "short")
+    assert ended["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5
+    after = await world.status()
+    assert after["containerStatuses"] == before["containerStatuses"]
+    assert is_true("Ready", after)
+    assert await world.log() == "begun\n"
+    await world.client.delete(PODS, "a", "default")
+    await until("the Pod is gone", world.gone)
+
+
+async def test_a_kubelet_that_is_asked_to_end_leaves_its_pods(bare_world: World) -> None:
+    world = bare_world
+    process = await world.start_kubelet_process()
+    await world.apply(pod(FOR_EVER))
+    before = await world.becomes_ready()
+    process.terminate()
+    assert await process.wait() == 0
+    assert shims(world.settings.state)
+    await world.start_kubelet()
+    assert (await world.status()) == before
+
+
+async def test_pods_that_were_deleted_meanwhile_are_swept(bare_world: World) -> None:
+    world = bare_world
+    process = await world.start_kubelet_process()
+    await world.apply(pod(FOR_EVER))
+    await world.becomes_ready()
+    process.kill()
+    await process.wait()
+    await world.client.delete(PODS, "a", "default", grace=0)
+    await world.start_kubelet()
+    assert remains(world.settings.state) == NOTHING
+
+
+async def test_a_deletion_that_began_before_is_carried_out(bare_world: World) -> None:
+    world = bare_world
+    process = await world.start_kubelet_process()
+    await world.apply(pod(FOR_EVER))
+    await world.becomes_ready()
+    process.kill()
+    await process.wait()
+    await world.client.delete(PODS, "a", "default")
+    await world.start_kubelet()
+    await until("the Pod is gone", world.gone)
+    assert remains(world.settings.state) == NOTHING
+
+
+async def test_a_lost_sandbox_is_made_anew(world: World) -> None:
+    await world.apply(pod(FOR_EVER))
+    before = await world.becomes_ready()
+    assert world.kubelet is not None
+    worker = next(iter(world.kubelet.pods.workers.values()))
+    assert worker.sandbox is not None
+    await worker.sandbox.destroy()
+
+    async def restarted() -> bool:
+        return (await world.container()).get("restartCount") == 1
+
+    await until("the container runs again", restarted)
+    after = await world.becomes_ready()
+    assert after["podIP"] == before["podIP"]
+    assert after["containerStatuses"][0]["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
+
+
+async def test_everything_of_a_state_directory_can_be_ended_without_an_api(bare_world: World) -> None:
+    world = bare_world
+    process = await world.start_kubelet_process()
+    for name in ("a", "b"):
+        await world.apply(pod(FOR_EVER, name))
+        await world.becomes_ready(name)
+    process.kill()
+    await process.wait()
+    assert await sweep(world.settings.state) == 2
+    assert remains(world.settings.state) == NOTHING

@@ -1,0 +1,169 @@
+"""What containers are given, in what order they run, and what is told when they do not."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from typing import Any
+
+import pytest
+
+from rayfleet.api.meta import CONFIGMAPS, SECRETS
+from tests.kubelet.world import FOR_EVER, World, pod, until
+
+pytestmark = pytest.mark.namespaces
+
+
+async def finished_log(world: World, body: dict[str, Any], phase: str = "Succeeded") -> list[str]:
+    await world.apply({**body, "spec": {"restartPolicy": "Never", **body["spec"]}})
+    await world.reaches(phase)
+    return (await world.log()).splitlines()
+
+
+async def test_arguments_environment_and_directory(world: World) -> None:
+    await world.apply(
+        {"metadata": {"name": "s"}, "stringData": {"k": "secret"}, "data": {"k": base64.b64encode(b"secret").decode()}}, SECRETS
+    )
+    await world.apply({"metadata": {"name": "c"}, "data": {"k": "config"}}, CONFIGMAPS)
+    env = [
+        {"name": "PLAIN", "value": "p"},
+        {"name": "SECRET", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+        {"name": "CONFIG", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}}},
+        {"name": "ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+    ]
+    script = "echo $0 $1; echo $SECRET $CONFIG $ADDRESS; echo $RAY_AUTH_MODE $RAY_USAGE_STATS_ENABLED; pwd; echo ~; command -v python"
+    body = pod(["sh", "-c", script], args=["$(PLAIN)", "$(NONE)"], env=env, workingDir="/usr/bin")
+    told = await finished_log(world, body)
+    address = (await world.status())["podIP"]
+    assert told == ["p $(NONE)", f"secret config {address}", "disabled 0", "/usr/bin", "/home/ray", f"{sys.prefix}/bin/python"]
+
+
+async def test_a_spec_may_ask_for_token_authentication(world: World) -> None:
+    assert await finished_log(world, pod("echo $RAY_AUTH_MODE", env=[{"name": "RAY_AUTH_MODE", "value": "token"}])) == ["token"]
+
+
+async def test_volumes(world: World) -> None:
+    await world.apply({"metadata": {"name": "c"}, "data": {"a.txt": "A", "b.txt": "B"}}, CONFIGMAPS)
+    volumes = [
+        {"name": "disk", "emptyDir": {}},
+        {"name": "memory", "emptyDir": {"medium": "Memory", "sizeLimit": "8Mi"}},
+        {"name": "config", "configMap": {"name": "c"}},
+    ]
+    mounts = [
+        {"name": "disk", "mountPath": "/data/deep"},
+        {"name": "memory", "mountPath": "/dev/shm"},
+        {"name": "config", "mountPath": "/etc/app"},
+        {"name": "config", "mountPath": "/home/ray/one.txt", "subPath": "b.txt"},
+    ]
+    writer = {"name": "writer", "image": "i", "command": ["sh", "-c", "echo from-init > /shared/f"]}
+    writer["volumeMounts"] = [{"name": "disk", "mountPath": "/shared"}]
+    script = (
+        "cat /data/deep/f; df -k --output=size /dev/shm | tail -1; cat /etc/app/a.txt; echo; cat one.txt; echo; touch /tmp/x && echo ok"
+    )
+    told = await finished_log(world, pod(script, volumeMounts=mounts, volumes=volumes, initContainers=[writer]))
+    assert [line.strip() for line in told] == ["from-init", "8192", "A", "B", "ok"]
+
+
+async def test_a_container_cannot_harm_the_machine_or_look_at_its_neighbours(world: World) -> None:
+    await world.apply(pod(f"echo hidden > /tmp/mine; {FOR_EVER}", "other"))
+    await world.becomes_ready("other")
+    state = world.settings.state
+    told = await finished_log(
+        world, pod(f"ls -A {state} /tmp; touch /usr/x /etc/x /dev/x {state.parent}/x 2>/dev/null || echo refused; ps ax | wc -l")
+    )
+    assert told[-2:-1] == ["refused"]
+    assert "mine" not in told
+    assert int(told[-1]) <= 5
+    assert "pods" not in told
+
+
+async def test_init_containers_run_in_order_before_all_others(world: World) -> None:
+    inits = [
+        {
+            "name": name,
+            "image": "i",
+            "command": ["sh", "-c", f"echo {name} >> /shared/f"],
+            "volumeMounts": [{"name": "v", "mountPath": "/shared"}],
+        }
+        for name in ("first", "second")
+    ]
+    mounts = [{"name": "v", "mountPath": "/shared"}]
+    told = await finished_log(
+        world, pod("cat /shared/f", volumeMounts=mounts, volumes=[{"name": "v", "emptyDir": {}}], initContainers=inits)
+    )
+    assert told == ["first", "second"]
+    assert all(one["ready"] for one in (await world.status())["initContainerStatuses"])
+
+
+async def test_a_failed_init_container_fails_a_pod_that_never_restarts(world: World) -> None:
+    init = {"name": "i", "image": "i", "command": ["sh", "-c", "exit 4"]}
+    await world.apply(pod("echo never", restartPolicy="Never", initContainers=[init]))
+    status = await world.reaches("Failed")
+    assert status["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 4
+    assert status["containerStatuses"][0]["state"] == {"waiting": {"reason": "PodInitializing"}}
+
+
+@pytest.mark.parametrize(("script", "phase", "code"), [("exit 3", "Failed", 3), ("exit 0", "Succeeded", 0)])
+async def test_exit_codes(world: World, script: str, phase: str, code: int) -> None:
+    await world.apply(pod(script, restartPolicy="Never"))
+    assert (await world.reaches(phase))["containerStatuses"][0]["state"]["terminated"]["exitCode"] == code
+
+
+async def test_a_killed_container_names_its_signal(world: World) -> None:
+    await world.apply(pod("sleep 600", restartPolicy="Never", activeDeadlineSeconds=1, terminationGracePeriodSeconds=0))
+    ended = (await world.reaches("Failed"))["containerStatuses"][0]["state"]["terminated"]
+    assert (ended["exitCode"], ended["signal"]) == (137, 9)
+
+
+async def test_a_crash_loop_backs_off_and_keeps_the_log_of_the_life_before(world: World) -> None:
+    await world.apply(pod("echo life; exit 1"))
+
+    async def looping() -> dict[str, Any] | None:
+        told = await world.container()
+        return told if told.get("restartCount", 0) >= 2 and "waiting" in told["state"] else None
+
+    told = await until("the container backs off", looping)
+    assert told["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+    assert told["lastState"]["terminated"]["exitCode"] == 1
+    assert (await world.status())["phase"] == "Running"
+    assert await world.log(query="?previous=true") == "life\n"
+    assert any("back-off" in note for note in await until("an event", lambda: world.events("BackOff")))
+
+
+async def test_a_missing_command_is_told(world: World) -> None:
+    await world.apply(pod(["no-such-program"]))
+
+    async def told() -> dict[str, Any] | None:
+        found = await world.container()
+        return found if (found.get("lastState") or {}).get("terminated") else None
+
+    before = (await until("the failure is told", told))["lastState"]["terminated"]
+    assert (before["exitCode"], before["reason"]) == (128, "StartError")
+    assert before["message"] == 'exec: "no-such-program": executable file not found in $PATH'
+    assert 'Error: exec: "no-such-program": executable file not found in $PATH' in await until("an event", lambda: world.events("Failed"))
+
+
+async def test_a_missing_secret_is_told_and_found_when_it_comes(world: World) -> None:
+    await world.apply(pod("echo $X; sleep 60", env=[{"name": "X", "valueFrom": {"secretKeyRef": {"name": "late", "key": "k"}}}]))
+
+    async def refused() -> dict[str, Any] | None:
+        return ((await world.container()).get("state") or {}).get("waiting")
+
+    waiting = await until("the refusal is told", refused)
+    assert waiting == {"reason": "CreateContainerConfigError", "message": 'secret "late" not found'}
+    assert await until("an event", lambda: world.events("Failed")) == ['Error: secret "late" not found']
+    await world.apply({"metadata": {"name": "late"}, "data": {"k": base64.b64encode(b"here").decode()}}, SECRETS)
+    status = await world.becomes_ready()
+    assert status["containerStatuses"][0]["restartCount"] == 0
+
+
+async def test_an_image_of_another_ray_is_told_once(world: World) -> None:
+    await world.apply(pod(FOR_EVER, image="rayproject/ray:2.9.3"))
+    await world.becomes_ready()
+    assert len(await until("an event", lambda: world.events("ImageMismatch"))) == 1
+
+
+async def test_a_pod_ends_when_its_deadline_has_passed(world: World) -> None:
+    await world.apply(pod(FOR_EVER, activeDeadlineSeconds=1))
+    status = await world.reaches("Failed")
+    assert status["reason"] == "DeadlineExceeded"

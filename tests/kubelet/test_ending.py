@@ -1,0 +1,82 @@
+"""How Pods end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rayfleet.api.meta import PODS
+from tests.kubelet.namespaces import NOTHING, remains
+from tests.kubelet.world import FOR_EVER, World, pod, until
+
+pytestmark = pytest.mark.namespaces
+
+
+async def test_a_process_is_asked_first_and_the_hook_before_it(world: World, tmp_path_factory: pytest.TempPathFactory) -> None:
+    place = tmp_path_factory.mktemp("place")
+    script = "trap 'echo term >> /out/order; exit 0' TERM; touch /out/up; while :; do sleep 0.05; done"
+    hook = {"preStop": {"exec": {"command": ["sh", "-c", "echo hook >> /out/order"]}}}
+    volumes = [{"name": "out", "hostPath": {"path": str(place)}}]
+    await world.apply(pod(script, lifecycle=hook, volumes=volumes, volumeMounts=[{"name": "out", "mountPath": "/out"}]))
+    await until("the trap is set", (place / "up").exists)
+    await world.client.delete(PODS, "a", "default")
+    await until("the Pod is gone", world.gone)
+    assert (place / "order").read_text() == "hook\nterm\n"
+
+
+async def test_who_does_not_listen_is_killed_after_the_grace(world: World) -> None:
+    await world.apply(pod("trap '' TERM; while :; do sleep 0.05; done", terminationGracePeriodSeconds=1))
+    await world.becomes_ready()
+    await world.client.delete(PODS, "a", "default")
+    await until("the Pod is gone", world.gone)
+    assert remains(world.settings.state) == NOTHING
+
+
+async def test_a_forced_deletion_does_not_wait(world: World) -> None:
+    await world.apply(pod("trap '' TERM; while :; do sleep 0.05; done", terminationGracePeriodSeconds=600))
+    await world.becomes_ready()
+    await world.client.delete(PODS, "a", "default", grace=0)
+    await until("nothing is left", lambda: remains(world.settings.state) == NOTHING)
+
+
+async def test_a_finalizer_holds_the_object_and_not_the_processes(world: World) -> None:
+    body = pod(FOR_EVER)
+    body["metadata"]["finalizers"] = ["example.com/hold"]
+    await world.apply(body)
+    await world.becomes_ready()
+    await world.client.delete(PODS, "a", "default")
+    await until("nothing is left", lambda: remains(world.settings.state) == NOTHING)
+    status = await world.reaches("Succeeded")
+    assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
+    await world.client.patch(PODS, "a", "default", {"metadata": {"finalizers": None}})
+    await until("the Pod is gone", world.gone)
+
+
+async def test_a_finished_pod_holds_nothing_but_its_log(world: World) -> None:
+    await world.apply(pod("echo done", restartPolicy="Never"))
+    await world.reaches("Succeeded")
+    left = remains(world.settings.state)
+    assert {key: left[key] for key in ("processes", "links", "mounts")} == {"processes": [], "links": [], "mounts": []}
+    assert await world.log() == "done\n"
+
+
+async def test_one_name_ten_times_in_a_row(world: World) -> None:
+    uids: set[str] = set()
+    for _ in range(10):
+        uids.add((await world.apply(pod(FOR_EVER)))["metadata"]["uid"])
+        await world.client.delete(PODS, "a", "default")
+        await until("the Pod is gone", world.gone)
+    assert len(uids) == 10
+    await until("nothing is left", lambda: remains(world.settings.state) == NOTHING)
+
+
+async def test_a_second_container_goes_with_the_first(world: World) -> None:
+    body: dict[str, Any] = pod(FOR_EVER)
+    body["spec"]["containers"].append({"name": "side", "image": "i", "command": ["sh", "-c", FOR_EVER]})
+    await world.apply(body)
+    status = await world.becomes_ready()
+    assert len(status["containerStatuses"]) == 2
+    await world.client.delete(PODS, "a", "default")
+    await until("the Pod is gone", world.gone)
+    assert remains(world.settings.state) == NOTHING

@@ -1,0 +1,68 @@
+"""Probes against real processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.kubelet.world import FOR_EVER, World, is_true, pod, until
+
+pytestmark = pytest.mark.namespaces
+
+WEB = "python -m http.server 8000 --directory /tmp"
+SWIFT = {"periodSeconds": 1, "failureThreshold": 1}
+
+
+async def unready(world: World) -> bool:
+    status = await world.status()
+    return status.get("phase") == "Running" and not is_true("Ready", status)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"httpGet": {"path": "/", "port": "web"}},
+        {"tcpSocket": {"port": 8000}},
+        {
+            "exec": {
+                "command": ["sh", "-c", "test -e /proc/1 && python -c 'import socket; socket.create_connection((\"127.0.0.1\", 8000))'"]
+            }
+        },
+    ],
+    ids=["http", "tcp", "exec"],
+)
+async def test_a_pod_is_ready_when_its_probe_says_so(world: World, action: dict[str, Any]) -> None:
+    probe = {**action, "periodSeconds": 1, "timeoutSeconds": 5}
+    await world.apply(pod(f"sleep 0.5; exec {WEB}", readinessProbe=probe, ports=[{"name": "web", "containerPort": 8000}]))
+    await until("the Pod runs unready", lambda: unready(world))
+    await world.becomes_ready()
+
+
+async def test_readiness_comes_and_goes(world: World) -> None:
+    probe = {"exec": {"command": ["test", "-e", "/tmp/good"]}, **SWIFT}
+    await world.apply(pod(f"touch /tmp/good; sleep 1.5; rm /tmp/good; {FOR_EVER}", readinessProbe=probe))
+    await world.becomes_ready()
+    await until("the Pod is unready", lambda: unready(world))
+    assert (await world.container())["restartCount"] == 0
+    assert any("Readiness probe failed" in note for note in await until("an event", lambda: world.events("Unhealthy")))
+
+
+async def test_a_failed_liveness_probe_restarts_the_container(world: World) -> None:
+    probe = {"exec": {"command": ["test", "-e", "/tmp/good"]}, **SWIFT}
+    await world.apply(pod(f"touch /tmp/good; sleep 0.5; rm /tmp/good; {FOR_EVER}", livenessProbe=probe))
+
+    async def restarted() -> bool:
+        return (await world.container()).get("restartCount", 0) >= 1
+
+    await until("the container has been restarted", restarted)
+    assert any("failed liveness probe, will be restarted" in note for note in await world.events("Killing"))
+
+
+async def test_other_probes_wait_for_the_startup_probe(world: World) -> None:
+    startup = {"exec": {"command": ["test", "-e", "/tmp/up"]}, "periodSeconds": 1, "failureThreshold": 30}
+    liveness = {"exec": {"command": ["test", "-e", "/tmp/up"]}, **SWIFT}
+    await world.apply(pod(f"sleep 1.2; touch /tmp/up; {FOR_EVER}", startupProbe=startup, livenessProbe=liveness))
+    await world.becomes_ready()
+    told = await world.container()
+    assert (told["started"], told["restartCount"]) == (True, 0)
