@@ -74,9 +74,9 @@ class Elector:
         """Try to become the leader, stay it, and try again after a loss; for ever."""
         while True:
             await self._attempt()
+            self._notice_end()
             await self._clock.sleep(self._pause())
-            if self._holding.is_set() and not self.held():  # before the next attempt: who leads again begins afresh
-                self._step_down("the lease could not be renewed in time")
+            self._notice_end()  # before the next attempt: who leads again begins afresh
 
     async def release(self) -> None:
         """Give the lease up, so that another need not wait. Errors are logged: it runs out anyway."""
@@ -96,11 +96,15 @@ class Elector:
         pause = self.settings.retry * (1.0 if self.held() else 1.0 + 0.2 * self._dice())
         return min(pause, max(self._valid_until - self._clock.monotonic(), 0.01)) if self.held() else pause
 
+    def _deadline(self) -> float:
+        """For one attempt: half of what renewing may take, which leaves room for another, and never beyond the right to write."""
+        half = self.settings.renew_deadline / 2
+        return min(half, max(self._valid_until - self._clock.monotonic(), 0.01)) if self.held() else half
+
     async def _attempt(self) -> None:
         sent = self._clock.monotonic()
         try:
-            # A request that hangs must not eat the whole deadline: half of it leaves room for another one.
-            taken = await within(self._clock, self.settings.renew_deadline / 2, self._take())
+            taken = await within(self._clock, self._deadline(), self._take())
         except Conflict:
             self._seen = None  # somebody wrote it: look again at the next attempt
             return
@@ -117,6 +121,10 @@ class Elector:
             log.info("this process leads (%s)", self.settings.identity)
             self._lost.clear()
             self._holding.set()
+
+    def _notice_end(self) -> None:
+        if self._holding.is_set() and not self.held():
+            self._step_down("the lease could not be renewed in time")
 
     def _step_down(self, why: str) -> None:
         log.warning("this process leads no more: %s", why)
