@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from typing import Any
 
 import msgspec
 
 from rayfleet.api.decode import NAMES
 from rayfleet.api.fault import Fault, shown
-from rayfleet.api.model import Node, join, model_of
-from rayfleet.api.raycluster import MANAGERS, RayClusterSpec
+from rayfleet.api.model import Field, Node, join, model_of
+from rayfleet.api.raycluster import MANAGERS
 from rayfleet.api.validation.subject import Subject
 
 SERVICE_TYPES = ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
@@ -17,7 +19,7 @@ ORIGIN_KIND = "ray.io/originated-from-crd"
 
 
 def choice_faults(subject: Subject) -> Iterator[Fault]:
-    yield from field_faults(subject.spec, model_of(RayClusterSpec), subject.path)
+    yield from field_faults(subject.spec, subject.path)
     head = subject.head
     if head.spec.service_type and head.spec.service_type not in SERVICE_TYPES:
         yield Fault(f"{head.path}.serviceType", f"{shown(head.spec.service_type)} is no type of Service", one_of(SERVICE_TYPES))
@@ -28,31 +30,49 @@ def choice_faults(subject: Subject) -> Iterator[Fault]:
         yield Fault(f"{subject.path}.upgradeStrategy.type", f"the cluster was made by a {maker}, which replaces it itself", "leave it out")
 
 
-def field_faults(value: object, node: Node, path: str) -> Iterator[Fault]:
-    """Only what is set is walked into; in most specs that is little."""
-    for field in node.fields.values():
+def field_faults(value: msgspec.Struct, path: str) -> Iterator[Fault]:
+    for field in checked_fields(type(value)):
         part = getattr(value, field.attribute)
-        where = join(path, field.name)
-        if part is None or part == field.default:
+        if part is None or part is field.default:
             continue
-        allowed = field.node.extra.get("enum")
-        if allowed and part not in allowed and part != "":
-            yield Fault(where, f"{shown(part)} is unknown", one_of(allowed))
-        elif field.node.form == "object":
-            yield from field_faults(part, field.node, where)
-        elif field.node.form == "opaque":
-            yield from object_faults(part, where)
-        elif field.node.form == "list" and field.node.item and field.node.item.form == "opaque":
+        where = join(path, field.name)
+        if "enum" in field.node.extra:
+            yield from enum_faults(part, field.node.extra["enum"], where)
+        elif field.node.item:
             for index, item in enumerate(part):
-                yield from object_faults(item, f"{where}[{index}]")
-        elif field.node.form == "list" and field.node.item and field.node.item.fields:
-            for index, item in enumerate(part):
-                yield from field_faults(item, field.node.item, f"{where}[{index}]")
+                yield from part_faults(item, field.node.item, f"{where}[{index}]")
+        else:
+            yield from part_faults(part, field.node, where)
+
+
+def part_faults(part: Any, node: Node, path: str) -> Iterator[Fault]:
+    return object_faults(part, path) if node.form == "opaque" else field_faults(part, path)
+
+
+@cache
+def checked_fields(cls: type[msgspec.Struct]) -> tuple[Field, ...]:
+    """The fields of an object that hold a choice or an object of Kubernetes' API, at any depth: few of many."""
+    return tuple(field for field in model_of(cls).fields.values() if is_checked(field.node))
+
+
+def is_checked(node: Node) -> bool:
+    if node.form in ("map", "string", "integer", "number", "boolean", "int-or-string"):
+        return "enum" in node.extra
+    if node.item:
+        return is_checked(node.item)
+    return node.cls is None or bool(checked_fields(node.cls))
+
+
+def enum_faults(part: str, allowed: tuple[str, ...], path: str) -> Iterator[Fault]:
+    """An empty text is what an unset field looks like."""
+    if part and part not in allowed:
+        yield Fault(path, f"{shown(part)} is unknown", one_of(allowed))
 
 
 def object_faults(raw: msgspec.Raw, path: str) -> Iterator[Fault]:
     """What is passed on to Kubernetes is an object of its API, whatever its fields."""
-    if not bytes(raw).lstrip().startswith(b"{"):
+    first = bytes(memoryview(raw)[:1])
+    if first not in (b"", b"{") and not bytes(raw).lstrip().startswith(b"{"):
         yield Fault(path, f"expected object, got {NAMES[type(msgspec.json.decode(raw))]}")
 
 

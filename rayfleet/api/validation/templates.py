@@ -47,8 +47,4 @@ def amount_faults(amounts: Mapping[str, Any], path: str) -> Iterator[Fault]:
 def is_quantity(amount: Any) -> bool:
     if isinstance(amount, bool) or not isinstance(amount, str | int | float):
         return False
-    try:
-        quantity.parse(amount)
-    except ValueError:
-        return False
-    return True
+    return quantity.FORM.fullmatch(str(amount).strip()) is not None
