@@ -1,0 +1,46 @@
+"""Run one job on a Ray cluster through its dashboard's HTTP API, and wait for its end."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
+STEP = 0.25
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended, and what it printed."""
+
+    status: str
+    message: str
+    log: str
+
+
+def run_job(dashboard: str, entrypoint: str, within: float = 90.0) -> Outcome:
+    """Submit, wait, fetch the log. A job that has not ended in time has the status it had then.
+
+    Raises OSError when the dashboard does not answer. https://docs.ray.io/en/latest/cluster/running-applications/job-submission/rest.html
+    """
+    job = ask(f"{dashboard}/api/jobs/", {"entrypoint": entrypoint})["submission_id"]
+    deadline = time.monotonic() + within
+    while True:
+        found = ask(f"{dashboard}/api/jobs/{job}")
+        if found["status"] in ENDED or time.monotonic() > deadline:
+            return Outcome(found["status"], found.get("message") or "", ask(f"{dashboard}/api/jobs/{job}/logs")["logs"])
+        time.sleep(STEP)
+
+
+def ask(url: str, body: Any = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as refusal:
+        raise OSError(f"{url} answered {refusal.code}: {refusal.read()[:500].decode(errors='replace')}") from refusal
