@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from rayfleet.api.meta import PODS, Key, ObjectMeta
+from rayfleet.kube.client import Client
+from rayfleet.kube.errors import ApiError
+from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch
+from rayfleet.planning.plan import Event, Plan, StatusWrite
+from rayfleet.runtime.apply import FAN_OUT, Applier
+from rayfleet.runtime.backoffs import Backoffs
+from rayfleet.runtime.gate import Answer, Gate, Shut
+from rayfleet.runtime.visibility import Visibility
+from tests.kube.fakeapi import FakeApi, Fault, running, until
+from tests.runtime.clocks import ManualClock
+from tests.runtime.nouns import THINGS, pod, thing
+from tests.runtime.test_visibility import Copy
+from tests.runtime.things import POD
+
+KEY = Key("default", "a")
+
+
+class Hand:
+    """An applier over HTTP, with an owner, and everything it may be asked about afterwards."""
+
+    def __init__(self, api: FakeApi, client: Client) -> None:
+        self.api = api
+        self.clock = ManualClock()
+        self.told: list[Event] = []
+        self.backoffs = Backoffs()
+        self.open = True
+        meta = api.store.create("things", "default", thing("a"))["metadata"]
+        self.owner = ObjectMeta(name="a", namespace="default", uid=meta["uid"], resource_version=meta["resourceVersion"])
+
+        async def lookup(action: Create) -> ObjectMeta:
+            return (await client.get(action.resource, action.name, action.namespace, type=Answer)).metadata
+
+        self.applier = Applier(
+            THINGS,
+            Gate(client, is_open=lambda: self.open),
+            {THINGS: Copy(self.clock)},
+            Visibility(lambda key: None, self.clock),
+            self.backoffs,
+            lambda resource, about, event: self.told.append(event),
+            lookup,
+            self.clock,
+        )
+
+    async def apply(self, *actions: Action, status: StatusWrite | None = None) -> Any:
+        return await self.applier.apply(KEY, self.owner, Plan(actions, status))
+
+    def names(self) -> list[str]:
+        return [item["metadata"]["name"] for item in self.api.store.items("pods", None)]
+
+    def held(self) -> dict[str, int]:
+        return {scope: backoff.attempts for scope, backoff in self.backoffs.of(KEY, self.clock.time()).items()}
+
+    def pod(self, name: str) -> str:
+        return self.api.store.create("pods", "default", pod(name))["metadata"]["uid"]
+
+
+@pytest.fixture
+async def hand() -> AsyncIterator[Hand]:
+    async with running() as api, Client(api.connection) as client:
+        yield Hand(api, client)
+
+
+def create(name: str, scope: str = "small") -> Create:
+    return Create(PODS, "default", name, pod(name), scope, "it is missing", POD, "CreatedPod", "FailedToCreatePod")
+
+
+def delete(name: str, uid: str, scope: str = "small", setback: bool = False) -> Delete:
+    return Delete(PODS, "default", name, uid, scope, "it failed", POD, "DeletedPod", "FailedToDeletePod", setback)
+
+
+def fence(hand: Hand, version: str | None = None) -> Fence:
+    version = version or hand.owner.resource_version
+    return Fence(THINGS, "default", "a", version, {"lives": "1"}, "small", "a Pod is to go")
+
+
+def status(hand: Hand, pods: int, urgent: bool) -> StatusWrite:
+    version = hand.api.store.get("things", "default", "a")["metadata"]["resourceVersion"]
+    return StatusWrite({"pods": pods}, version, urgent, "pods were counted")
+
+
+async def test_creates_start_slowly_and_stop_where_they_are_refused(hand: Hand) -> None:
+    hand.api.faults.append(Fault("POST", "/pods", 403, "Forbidden", "exceeded quota", times=100))
+    outcome = await hand.apply(*(create(f"p{number}") for number in range(20)))
+    assert len(hand.api.seen("POST")) == 1 and outcome.failed == {"small"}
+    assert hand.held() == {"small": 1}
+    assert [(event.type, event.reason, event.note) for event in hand.told] == [("Warning", "FailedToCreatePod", "Pod p0: exceeded quota")]
+    hand.api.faults.clear()
+    await hand.apply(*(create(f"p{number}") for number in range(20)))
+    assert len(hand.names()) == 20 and hand.held() == {}
+    assert hand.told[-1].note == "Created 20 Pods (p0, p1, p10, ...): it is missing"
+
+
+async def test_one_scope_that_fails_does_not_stop_another(hand: Hand) -> None:
+    hand.api.store.create("pods", "default", pod("head"))
+    outcome = await hand.apply(create("head", "head"), *(create(f"p{number}") for number in range(5)))
+    assert outcome.failed == {"head"} and len(hand.names()) == 6
+    assert hand.held() == {"head": 1}
+    assert [event.reason for event in hand.told] == ["NameConflict", "CreatedPod"]
+
+
+async def test_no_more_than_so_many_at_once(hand: Hand) -> None:
+    held = asyncio.Event()
+    hand.api.faults.append(Fault("DELETE", "/pods", hold=held, times=1000))
+    doomed = [delete(f"p{number}", hand.pod(f"p{number}"), scope=f"g{number % 3}") for number in range(40)]
+    task = asyncio.create_task(hand.apply(*doomed))
+    await until(lambda: len(hand.api.seen("DELETE")) == FAN_OUT)
+    held.set()
+    await task
+    assert len(hand.api.seen("DELETE")) == 40 and not hand.names()
+
+
+async def test_a_fence_that_is_refused_stops_everything_and_says_nothing(hand: Hand) -> None:
+    uid = hand.pod("p0")
+    hand.api.store.patch("things", "default", "a", {"spec": {"replicas": 5}}, False)
+    outcome = await hand.apply(fence(hand), delete("p0", uid), create("p1"), status=status(hand, 1, True))
+    assert outcome.stale and not outcome.done and not outcome.failed
+    assert hand.names() == ["p0"] and not hand.told and not hand.held()
+
+
+async def test_a_fence_comes_first_and_the_status_waits_for_the_next_look(hand: Hand) -> None:
+    uid = hand.pod("p0")
+    outcome = await hand.apply(delete("p0", uid), fence(hand), status=status(hand, 1, True))
+    assert [verb for verb, _ in hand.api.requests] == ["PATCH", "DELETE"]
+    assert len(outcome.done) == 2 and not outcome.status_written
+
+
+async def test_what_is_gone_is_deleted_and_a_namesake_is_left_alone(hand: Hand) -> None:
+    hand.pod("p1")
+    outcome = await hand.apply(delete("p0", "uid-x"), delete("p1", "uid-of-an-earlier-p1"))
+    assert [action.name for action in outcome.done] == ["p0"] and outcome.stale and hand.names() == ["p1"]
+    assert not outcome.failed and not hand.held()
+
+
+async def test_several_repairs_of_one_scope_are_one_setback(hand: Hand) -> None:
+    for wait in (0, 5):
+        doomed = [delete(f"p{number}", hand.pod(f"p{number}"), setback=True) for number in range(3)]
+        await hand.apply(*doomed)
+        assert hand.backoffs.of(KEY, 0)["small"].retry_at == min(hand.clock.time() + wait, 300)
+    assert hand.held() == {"small": 2}
+
+
+async def test_a_patch_insists_on_its_object(hand: Hand) -> None:
+    uid = hand.pod("p0")
+    right = Patch(PODS, "default", "p0", uid, {"metadata": {"labels": {"x": "y"}}}, "small", "r", POD, "UpdatedPod", "FailedToUpdatePod")
+    wrong = Patch(PODS, "default", "p0", "other", {"spec": {"n": 1}}, "small", "r", POD, "UpdatedPod", "FailedToUpdatePod")
+    assert len((await hand.apply(right)).done) == 1
+    outcome = await hand.apply(wrong)
+    assert outcome.stale and "spec" not in hand.api.store.get("pods", "default", "p0")
+
+
+async def test_counters_are_written_once_a_second_and_the_urgent_at_once(hand: Hand) -> None:
+    first = await hand.apply(status=status(hand, 1, urgent=False))
+    await hand.clock.advance(0.6)
+    second = await hand.apply(status=status(hand, 2, urgent=False))
+    assert (first.later, round(second.later, 3)) == (1.0, 0.4) and not hand.api.requests
+    await hand.clock.advance(0.4)
+    third = await hand.apply(status=status(hand, 3, urgent=False))
+    assert third.status_written and third.later is None
+    assert (await hand.apply(status=status(hand, 4, urgent=True))).status_written
+    assert (await hand.apply(status=status(hand, 5, urgent=False))).later == 1.0
+    await hand.apply()
+    await hand.clock.advance(5)
+    assert (await hand.apply(status=status(hand, 6, urgent=False))).later == 1.0
+    assert len(hand.api.seen("PATCH", "/status")) == 2
+
+
+async def test_a_status_that_is_refused_is_raised_but_a_conflict_or_an_owner_that_is_gone_is_not(hand: Hand) -> None:
+    hand.api.faults += [Fault("PATCH", "/status", 409, "Conflict"), Fault("PATCH", "/status", 404, "NotFound")]
+    assert (await hand.apply(status=status(hand, 1, True))).stale
+    assert not (await hand.apply(status=status(hand, 1, True))).stale
+    hand.api.faults.append(Fault("PATCH", "/status", 422, "Invalid", "pods: must be a string"))
+    with pytest.raises(ApiError, match="must be a string"):
+        await hand.apply(status=status(hand, 1, True))
+
+
+async def test_what_is_left_of_a_former_life_is_waited_for_without_blame(hand: Hand) -> None:
+    former = pod("p0", owner="uid-of-a-former-life")
+    former["metadata"]["ownerReferences"][0]["name"] = "a"
+    hand.api.store.create("pods", "default", former)
+    wanted = create("p0")
+    wanted.manifest["metadata"]["ownerReferences"] = [{**former["metadata"]["ownerReferences"][0], "uid": hand.owner.uid}]
+    await hand.apply(wanted)
+    assert hand.held() == {"small": 1}
+    assert [event.reason for event in hand.told] == ["FailedToCreatePod"] and "waiting until it is gone" in hand.told[0].note
+
+
+async def test_when_the_gate_shuts_nothing_more_is_written(hand: Hand) -> None:
+    hand.open = False
+    with pytest.raises(Shut):
+        await hand.apply(create("p0"), create("p1", "other"))
+    assert not hand.api.requests and not hand.held() and not hand.told
