@@ -150,7 +150,7 @@ class Applier:
             self._fail(action, other, outcome)
             return
         source = self._sources.get(action.resource)
-        if namesake.vanished or (namesake.ours and source and shows(source, action, namesake)):
+        if namesake.passing or (namesake.ours and source and shows(source, action, namesake)):
             outcome.stale = True
             return
         if namesake.ours and source:

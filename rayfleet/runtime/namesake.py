@@ -12,20 +12,18 @@ from rayfleet.planning.actions import Create
 
 @dataclass(frozen=True, slots=True)
 class Namesake:
-    """`foreign`: another owner's, and there to stay. Neither ours nor foreign: on its way out, or what a former life of the owner left."""
+    """`foreign`: another owner's, and there to stay. `passing`: gone, going, or left by a former life of the owner, and soon collected."""
 
     uid: str = ""
     resource_version: str = ""
     ours: bool = False
     foreign: bool = False
-    vanished: bool = False
+    passing: bool = False
 
     def told(self, message: str) -> str:
         if self.foreign:
             return f"{message}: it belongs to somebody else, and is left alone"
-        if self.ours:
-            return f"{message}: it is ours, but cannot be seen (have its labels been changed?)"
-        return f"{message}: waiting until it is gone"
+        return f"{message}: it is ours, but cannot be seen (have its labels been changed?)"
 
 
 async def who_holds(lookup: Callable[[Create], Awaitable[ObjectMeta]], action: Create, owner: ObjectMeta) -> Namesake:
@@ -33,12 +31,12 @@ async def who_holds(lookup: Callable[[Create], Awaitable[ObjectMeta]], action: C
     try:
         found = await lookup(action)
     except NotFound:
-        return Namesake(vanished=True)
+        return Namesake(passing=True)
     controller = controller_of(found)
     ours = controller is not None and controller.uid == owner.uid
     former = controller is not None and not ours and controller.name == owner.name and controller.kind == kind_of(action)
-    going = found.deletion_timestamp is not None
-    return Namesake(found.uid, found.resource_version, ours=ours and not going, foreign=not (ours or former or going))
+    passing = former or found.deletion_timestamp is not None
+    return Namesake(found.uid, found.resource_version, ours=ours and not passing, foreign=not (ours or passing), passing=passing)
 
 
 def kind_of(action: Create) -> str:
