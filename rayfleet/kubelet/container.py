@@ -56,7 +56,7 @@ def mounts(
 ) -> list[list[str]]:
     """In the order of mounting. The state directory is hidden: it holds what other Pods were given."""
     own = scratch(directory, container["name"], attempt)
-    found = [["tmpfs", "size=64k,mode=755", str(settings.state), ""]]
+    found = [["tmpfs", "size=64k,mode=755", str(path), ""] for path in (*settings.hidden, settings.state)]
     found += [["bind", str(own / part), target, "rw"] for part, target in PRIVATE.items()]
     found += [["bind", path, path, "ro"] for path in hidden_environment(settings)]
     found += [["bind", str(directory / name), f"/etc/{name}", "rw"] for name in ("hosts", "resolv.conf", "hostname")]
@@ -82,7 +82,7 @@ def volume_mount(mount: Mapping[str, Any], source: Path) -> list[str]:
 
 def hidden_environment(settings: KubeletSettings) -> list[str]:
     """The Python environment, and the interpreter it was made from, where one of our own directories would cover them."""
-    covers = ["/run", str(settings.state), *PRIVATE.values()]
+    covers = ["/run", str(settings.state), *map(str, settings.hidden), *PRIVATE.values()]
     interpreter = Path(os.path.realpath(settings.environment / "bin" / "python")).parent.parent
     wanted = dict.fromkeys([str(settings.environment), str(interpreter)])
     return [path for path in wanted if any(Path(path).is_relative_to(cover) for cover in covers)]

@@ -113,7 +113,9 @@ class Ending:
                 good, words = answer["code"] == 0, answer["output"].strip()[:300]
             elif hook.get("httpGet"):
                 async with asyncio.timeout(grace):
-                    good, words = await http_get(self.worker.setup.address(), hook["httpGet"], int(hook["httpGet"]["port"]))
+                    good, words = await http_get(
+                        self.worker.house.web, self.worker.setup.address(), hook["httpGet"], int(hook["httpGet"]["port"])
+                    )
             else:
                 await asyncio.sleep(min(float((hook.get("sleep") or {}).get("seconds") or 0), grace))
                 return

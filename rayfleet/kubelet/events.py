@@ -16,6 +16,7 @@ from rayfleet.kubelet.objects import Pod
 
 log = logging.getLogger(__name__)
 COUNTED_EVERY = 60.0  # seconds: a repeated sentence costs at most one write in this time
+USUAL = ("Unhealthy",)  # every Pod with a probe is so for its first seconds
 LONGEST_NOTE = 1024  # characters; the API refuses more
 
 
@@ -30,7 +31,8 @@ class Events:
         digest = hashlib.sha256(f"{pod.metadata.uid} {reason} {note}".encode()).hexdigest()[:16]
         name = f"{pod.metadata.name[:200]}.{digest}"
         count, written = self.told.get(name, (0, 0.0))
-        level = logging.WARNING if kind == "Warning" and not count else logging.DEBUG
+        unusual = kind == "Warning" and reason not in USUAL and not count
+        level = logging.WARNING if unusual else logging.DEBUG
         log.log(level, "pod %s: %s: %s", pod.metadata.key, reason, note)
         due = time.monotonic() - written >= COUNTED_EVERY or not count
         self.told[name] = (count + 1, time.monotonic() if due else written)

@@ -52,7 +52,9 @@ class Health:
             self.forget(name)
             if any(self.probe(name, kind) for kind in ("startup", "liveness", "readiness")) and self.worker.sandbox:
                 address = self.worker.setup.address()
-                self.probers[name] = Prober(self.container(name), attempt, address, self.worker.setup.execute, self.hear, self.complain)
+                self.probers[name] = Prober(
+                    self.container(name), attempt, address, self.worker.house.web, self.worker.setup.execute, self.hear, self.complain
+                )
 
     def forget(self, name: str) -> None:
         prober = self.probers.pop(name, None)

@@ -7,6 +7,8 @@ import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import aiohttp
+
 from rayfleet.api.meta import CONFIGMAPS, SECRETS
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import NotFound
@@ -22,6 +24,7 @@ class House:
     client: Client
     network: Network
     events: Events
+    web: aiohttp.ClientSession  # for probes; connections are not kept, as a probe must prove that a new one is accepted
     allocatable: Mapping[str, str]
     installed_ray: str
     starting: asyncio.Semaphore  # sandboxes made at the same time: more only wait for each other's processors

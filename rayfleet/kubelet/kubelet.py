@@ -8,6 +8,8 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 
+import aiohttp
+
 from rayfleet.api.meta import PODS, SERVICES
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
@@ -37,6 +39,7 @@ class Kubelet:
             client=client,
             network=self.network,
             events=Events(client, settings.node),
+            web=aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True, limit=0)),
             allocatable=node.capacity(),
             installed_ray=installed_ray(settings.environment),
             starting=asyncio.Semaphore(STARTED_AT_ONCE),
@@ -59,10 +62,10 @@ class Kubelet:
         self.tasks.append(asyncio.create_task(node.renew_for_ever(self.client, self.settings.node, self.settings.lease_seconds)))
         await self.pod_cache.synced()
         await self.service_cache.synced()
-        await self.pods.sweep()
+        await self.server.start()  # first: a second kubelet ends here, before it has touched anything
         await self.dns.start()
         await self.cluster_ips.start()
-        await self.server.start()
+        await self.pods.sweep()
         self.pods.start()
 
     async def close(self) -> None:
@@ -74,6 +77,7 @@ class Kubelet:
         await self.server.close()
         await self.cluster_ips.close()
         await self.dns.close()
+        await self.house.web.close()
 
 
 async def run_kubelet(settings: KubeletSettings, *, ready: Callable[[], None] = lambda: None) -> None:

@@ -32,11 +32,13 @@ class Prober:
         container: Mapping[str, Any],
         attempt: Attempt,
         address: str,
+        web: aiohttp.ClientSession,
         execute: Execute,
         on_verdict: OnVerdict,
         on_failure: Callable[[str, str], None],
     ) -> None:
-        self.container, self.attempt, self.address, self.execute = container, attempt, address, execute
+        self.container, self.attempt, self.address = container, attempt, address
+        self.web, self.execute = web, execute
         self.on_verdict, self.on_failure = on_verdict, on_failure
         self.tasks = [asyncio.create_task(self.run())]
 
@@ -72,7 +74,7 @@ class Prober:
         if probe.get("exec"):
             action = self.run_command(probe["exec"].get("command") or [], timeout)
         elif probe.get("httpGet"):
-            action = http_get(self.address, probe["httpGet"], self.port(probe["httpGet"]))
+            action = http_get(self.web, self.address, probe["httpGet"], self.port(probe["httpGet"]))
         elif probe.get("tcpSocket"):
             action = tcp_connect(probe["tcpSocket"].get("host") or self.address, self.port(probe["tcpSocket"]))
         elif probe.get("grpc"):
@@ -84,6 +86,8 @@ class Prober:
                 return await action
         except TimeoutError:
             return False, f"no answer within {timeout:g} s"
+        except aiohttp.ClientConnectorError as error:
+            return False, f"{error.host}:{error.port}: {error.os_error.strerror}"
         except (OSError, aiohttp.ClientError, SandboxError, ConfigError) as error:
             return False, str(error) or type(error).__name__
 
@@ -99,13 +103,13 @@ class Prober:
         return answer["code"] == 0, answer["output"].strip()[:SAID] or f"exit code {answer['code']}"
 
 
-async def http_get(address: str, action: Mapping[str, Any], port: int) -> Result:
+async def http_get(web: aiohttp.ClientSession, address: str, action: Mapping[str, Any], port: int) -> Result:
     """Any code from 200 to 399 is good. A certificate is not checked, as in Kubernetes."""
     scheme = (action.get("scheme") or "HTTP").lower()
     path = action.get("path") or "/"
     url = f"{scheme}://{action.get('host') or address}:{port}/{path.lstrip('/')}"
     headers = {"User-Agent": "kube-probe/rayfleet", **{one["name"]: one["value"] for one in action.get("httpHeaders") or ()}}
-    async with aiohttp.ClientSession() as session, session.get(url, headers=headers, allow_redirects=False, ssl=False) as answer:
+    async with web.get(url, headers=headers, allow_redirects=False, ssl=False) as answer:
         return 200 <= answer.status < 400, f"HTTP probe failed with statuscode: {answer.status}"
 
 

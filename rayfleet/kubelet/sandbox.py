@@ -21,6 +21,8 @@ from rayfleet.kubelet.attempt import Attempt
 
 LAUNCH = "import sys; sys.path.insert(0, sys.argv[1]); from rayfleet.kubelet.shim.launch import launch; launch(sys.argv[2])"
 LONGEST_LINE = 1 << 20  # bytes of one answer of the shim
+ANSWERS_IN = 30.0  # seconds; a shim that takes longer hangs
+COMPLETE = "complete"
 SUBDIRECTORIES = ("root", "shm", "volumes", "containers")
 
 
@@ -39,11 +41,19 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 class Sandbox:
-    """`on_end(attempt)` hears of each container's end, `on_loss()` when the shim is gone."""
+    """`on_end(attempt)` hears of each container's end, `on_loss()` when the shim is gone, `on_return()` when it was heard again after a
+    break in which ends may have been missed."""
 
-    def __init__(self, directory: Path, identity: Identity, on_end: Callable[[Attempt], None], on_loss: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        identity: Identity,
+        on_end: Callable[[Attempt], None],
+        on_loss: Callable[[], None],
+        on_return: Callable[[], None],
+    ) -> None:
         self.directory, self.identity = directory, identity
-        self.on_end, self.on_loss = on_end, on_loss
+        self.on_end, self.on_loss, self.on_return = on_end, on_loss, on_return
         self.pid = 0  # of the shim, as this process sees it
         self._numbers = itertools.count(1)
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -54,17 +64,30 @@ class Sandbox:
     def alive(self) -> bool:
         return self._writer is not None
 
+    @property
+    def complete(self) -> bool:
+        """Whether its network was made: a kubelet may die between the two."""
+        return (self.directory / COMPLETE).exists()
+
+    @complete.setter
+    def complete(self, value: bool) -> None:
+        if value:
+            (self.directory / COMPLETE).touch()
+        else:
+            (self.directory / COMPLETE).unlink(missing_ok=True)
+
     def prepare(self, hostname: str, temporary: list[list[str]]) -> None:
         """Lays out the directory. `temporary`: [path, mount options] of each tmpfs that the Pod's containers share."""
         for name in SUBDIRECTORIES:
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         for path, _ in temporary:
             Path(path).mkdir(parents=True, exist_ok=True)
-        (self.directory / "sandbox.json").write_bytes(msgspec.json.encode({"hostname": hostname, "tmpfs": temporary}))
         (self.directory / "pod.json").write_bytes(msgspec.json.encode(self.identity))
+        (self.directory / "sandbox.json").write_bytes(msgspec.json.encode({"hostname": hostname, "tmpfs": temporary}))
 
     async def launch(self) -> None:
         """Raises SandboxError."""
+        self.complete = False
         home = str(Path(rayfleet.__file__).parent.parent)
         argv = [sys.executable, "-S", "-E", "-s", "-c", LAUNCH, home, str(self.directory)]
         with (self.directory / "shim.log").open("ab") as log:
@@ -98,7 +121,10 @@ class Sandbox:
         except OSError:
             pass
         self.let_go()
-        self.on_loss()
+        if await self.connect():  # it had only let go of us: we were too slow to read
+            self.on_return()
+        else:
+            self.on_loss()
 
     def let_go(self) -> None:
         """Forgets the shim without ending it: what a kubelet does that ends."""
@@ -112,14 +138,19 @@ class Sandbox:
         if self._listening is not None and self._listening is not asyncio.current_task():
             self._listening.cancel()
 
-    async def ask(self, op: str, **request: Any) -> dict[str, Any]:
-        """Raises SandboxError when the shim refuses or is gone."""
+    async def ask(self, op: str, *, patience: float = ANSWERS_IN, **request: Any) -> dict[str, Any]:
+        """Raises SandboxError when the shim refuses, is gone or does not answer in so many seconds."""
         if self._writer is None:
             raise SandboxError("the Pod's sandbox is gone")
         number = next(self._numbers)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         self._writer.write(msgspec.json.encode({"id": number, "op": op, **request}) + b"\n")
-        message = await answer
+        try:
+            message = await asyncio.wait_for(answer, patience)
+        except TimeoutError:
+            raise SandboxError(f"the Pod's shim does not answer ({op})") from None
+        finally:
+            self._answers.pop(number, None)
         if "error" in message:
             raise SandboxError(message["error"])
         return message

@@ -30,6 +30,7 @@ class KubeletSettings:
     port: int = 10250
     token: str = ""  # callers of the kubelet's HTTP must show it; empty: nobody is asked
     upstream_dns: str = ""  # "address" of a resolver for names outside the cluster domain; empty: they are refused at once
+    hidden: tuple[Path, ...] = ()  # directories that no Pod may see, as the state directory: credentials
     default_env: Mapping[str, str] = field(default_factory=dict)  # below what a container's own spec sets
     backoff_scale: float = 1.0  # of every back-off delay; tests lower it
     lease_seconds: float = 60.0  # between two heartbeats

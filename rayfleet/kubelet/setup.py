@@ -16,7 +16,7 @@ from rayfleet.kubelet.env import Facts, Source
 from rayfleet.kubelet.house import House
 from rayfleet.kubelet.image import mismatch
 from rayfleet.kubelet.network import NetworkError, link_of
-from rayfleet.kubelet.sandbox import Identity, Sandbox, read_identity, remove_directory
+from rayfleet.kubelet.sandbox import ANSWERS_IN, Identity, Sandbox, read_identity, remove_directory
 from rayfleet.kubelet.shim.record import write as write_record
 
 if TYPE_CHECKING:
@@ -44,9 +44,11 @@ class Setup:
         if identity is None or self.worker.outcome:
             return
         self.house.network.claim(self.worker.uid, identity.address)
-        sandbox = Sandbox(self.directory, identity, self.worker.ended, self.worker.lost)
-        if await sandbox.connect():
+        sandbox = Sandbox(self.directory, identity, self.worker.ended, self.worker.lost, self.worker.look_again)
+        if await sandbox.connect() and sandbox.complete:
             self.worker.sandbox = sandbox
+        else:
+            await sandbox.destroy()
         self.worker.histories = read_histories(self.directory)
         if self.worker.sandbox is None:
             self.record_losses()
@@ -70,14 +72,17 @@ class Setup:
             address = self.house.network.claim(uid)
             meta = self.worker.pod.metadata
             identity = Identity(meta.namespace, meta.name, uid, str(address), link_of(uid))
-            sandbox = Sandbox(self.directory, identity, self.worker.ended, self.worker.lost)
+            sandbox = Sandbox(self.directory, identity, self.worker.ended, self.worker.lost, self.worker.look_again)
             sandbox.prepare(self.hostname(), volumes.temporary(self.directory, spec.get("volumes") or []))
             await self.furnish()
-            if again:  # the old one's link may outlive it by a moment
+            if again:  # an old one may be half made, or its link may outlive it by a moment
+                if await sandbox.connect():
+                    await sandbox.destroy()
                 await self.house.network.detach(link_of(uid))
             await sandbox.launch()
             try:
                 await self.house.network.attach(uid, sandbox.pid)
+                sandbox.complete = True
             except NetworkError:
                 await sandbox.destroy()
                 raise
@@ -146,7 +151,8 @@ class Setup:
         facts = await self.facts(env.sources_of(spec))
         values = env.environment(spec, container.base_environment(self.house.settings, self.hostname()), facts)
         cwd = spec.get("workingDir") or container.HOME
-        return await self.worker.sandbox.ask("exec", name=name, argv=command, env=values, cwd=cwd, timeout=timeout)
+        request = {"name": name, "argv": command, "env": values, "cwd": cwd, "timeout": timeout}
+        return await self.worker.sandbox.ask("exec", patience=timeout + ANSWERS_IN, **request)
 
     async def take_down(self) -> None:
         """Ends processes, namespaces, mounts and links; records and logs stay, for `kubectl logs` of a finished Pod."""

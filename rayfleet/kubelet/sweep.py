@@ -21,7 +21,7 @@ async def remove_pod(directory: Path) -> None:
     """Ends the Pod's processes, by its shim's socket, and removes its link and its directory."""
     identity = read_identity(directory)
     nobody = Identity("", "", directory.name, "", "")
-    sandbox = Sandbox(directory, identity or nobody, ignore_end, ignore_loss)
+    sandbox = Sandbox(directory, identity or nobody, ignore_end, ignore, ignore)
     if await sandbox.connect():
         await sandbox.destroy()
     if identity is not None:
@@ -46,5 +46,5 @@ def ignore_end(attempt: Attempt) -> None:
     pass
 
 
-def ignore_loss() -> None:
+def ignore() -> None:
     pass

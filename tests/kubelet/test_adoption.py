@@ -72,6 +72,21 @@ async def test_a_deletion_that_began_before_is_carried_out(bare_world: World) ->
     assert remains(world.settings.state) == NOTHING
 
 
+@pytest.mark.parametrize("files", ["pod.json", "sandbox.json", "shim.lock", "shim.sock", "complete", "containers/main/0.json"])
+async def test_a_kubelet_may_die_at_any_moment_of_a_start(bare_world: World, files: str) -> None:
+    world = bare_world
+    process = await world.start_kubelet_process()
+    await world.apply(pod(FOR_EVER))
+    await until(f"{files} is there", lambda: list(world.settings.pods.glob(f"*/{files}")))
+    process.kill()
+    await process.wait()
+    await world.start_kubelet()
+    await world.becomes_ready()
+    await world.client.delete(PODS, "a", "default")
+    await until("the Pod is gone", world.gone)
+    assert remains(world.settings.state) == NOTHING
+
+
 async def test_a_lost_sandbox_is_made_anew(world: World) -> None:
     await world.apply(pod(FOR_EVER))
     before = await world.becomes_ready()

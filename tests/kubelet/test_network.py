@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rayfleet.api.meta import SERVICES
+from rayfleet.api.meta import PODS, SERVICES
 from rayfleet.kubelet import dns
 from tests.kubelet.world import World, pod, until
 
@@ -105,7 +105,7 @@ except OSError as error:
 async def connects(address: str, port: int) -> bool:
     try:
         _, writer = await asyncio.open_connection(address, port)
-    except ConnectionRefusedError:
+    except ConnectionError:
         return False
     writer.close()
     return True
@@ -116,8 +116,6 @@ async def test_a_cluster_ip_follows_its_pods(world: World) -> None:
     assert not await connects(address, 80)
     await world.apply(web_pod())
     await until("the port is open", lambda: connects(address, 80))
-    from rayfleet.api.meta import PODS
-
     await world.client.delete(PODS, "a", "default")
 
     async def closed() -> bool:

@@ -22,6 +22,7 @@ from rayfleet.kubelet.kubelet import Kubelet
 from rayfleet.kubelet.settings import KubeletSettings
 
 API_PORT = 6443
+PAUSE = 0.005
 PATIENCE = 20.0  # seconds until a test gives up
 PROGRAM = """
 import asyncio, sys
@@ -43,7 +44,7 @@ async def until(what: str, condition: Callable[[], Any], patience: float = PATIE
         if found:
             return found
         assert time.monotonic() < deadline, f"not within {patience} s: {what}"
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(PAUSE)
 
 
 class World:

@@ -7,6 +7,7 @@ The caller's process ends as soon as the new one listens on `shim.sock`, with co
 # ruff: noqa: PTH108, PTH123
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import socket
@@ -22,6 +23,7 @@ def launch(directory: str) -> None:
     """`sandbox.json` in the directory says: hostname, and tmpfs as [path, options] pairs."""
     with open(f"{directory}/sandbox.json") as file:
         wanted = json.load(file)
+    claim(directory)
     ready, ready_end = os.pipe()
     syscalls.unshare(NAMESPACES)
     if os.fork():
@@ -34,6 +36,15 @@ def launch(directory: str) -> None:
     os.write(ready_end, b"1")
     os.close(ready_end)
     shim.run()
+
+
+def claim(directory: str) -> None:
+    """One shim a directory, for as long as it lives: a kubelet may die while it launches one, and the next may launch another."""
+    lock = os.open(f"{directory}/shim.lock", os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit("another shim lives in this directory")
 
 
 def furnish(hostname: str, temporary: list[list[str]]) -> None:

@@ -8,6 +8,7 @@
 # ruff: noqa: PTH103, PTH105, PTH123
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -46,14 +47,19 @@ class Log:
         if len(self.rest) >= LONGEST_LINE:
             out += parts(prefix, self.rest, b"P")
             self.rest = b""
-        if out:
-            os.write(self.file, b"".join(out))
+        self.append(b"".join(out))
 
     def close(self) -> None:
         """Writes what came without a line end, too."""
         if self.rest:
-            os.write(self.file, b"".join(parts(stamp(time.time_ns()) + b" stdout ", self.rest, b"P")))
+            self.append(b"".join(parts(stamp(time.time_ns()) + b" stdout ", self.rest, b"P")))
         os.close(self.file)
+
+    def append(self, lines: bytes) -> None:
+        """What does not fit on the disk is lost; the container goes on."""
+        with contextlib.suppress(OSError):
+            while lines:
+                lines = lines[os.write(self.file, lines) :]
 
 
 def parts(prefix: bytes, line: bytes, last: bytes) -> list[bytes]:

@@ -16,11 +16,13 @@ import os
 import selectors
 import signal
 import socket
+import sys
 import time
 from typing import Any
 
 from rayfleet.kubelet.shim import process, record
 
+SLOWEST_CLIENT = 1.0  # seconds; a kubelet that does not read is let go, and will come again
 OUTPUT_KEPT = 10 * 1024  # bytes of what a command inside a container printed
 
 
@@ -65,6 +67,7 @@ class Shim:
 
     def accept(self, listener: socket.socket) -> None:
         client, _ = listener.accept()
+        client.settimeout(SLOWEST_CLIENT)
         self.clients[client] = b""
         self.selector.register(client, selectors.EVENT_READ, self.hear)
 
@@ -102,17 +105,24 @@ class Shim:
     def do_start(self, client: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
         facts = {key: request[key] for key in ("name", "attempt", "uid", "init")}
         facts |= {"started_at": time.time(), "finished_at": None, "exit_code": None, "signal": 0, "error": ""}
+        log = record.Log(f"{self.directory}/containers/{facts['name']}/{facts['attempt']}.log")
         try:
             pid, output = process.start_container(self.directory, request)
         except (process.StartFailed, OSError) as error:
+            log.close()
             facts |= {"finished_at": time.time(), "exit_code": 128, "error": str(error)}
-            record.write(self.directory, facts)
+            self.keep(facts)
             return {"record": facts}
-        record.write(self.directory, facts)
-        log = record.Log(f"{self.directory}/containers/{facts['name']}/{facts['attempt']}.log")
         self.containers[pid] = Container(pid, output, log, facts)
         self.selector.register(output, selectors.EVENT_READ, lambda fd: self.pump(pid))
+        self.keep(facts)
         return {"record": facts}
+
+    def keep(self, facts: dict[str, Any]) -> None:
+        try:
+            record.write(self.directory, facts)
+        except OSError as error:  # a full disk must not cost the Pod; the kubelet is told in any case
+            print(error, file=sys.stderr, flush=True)
 
     def do_kill(self, client: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
         os.kill(self.running(request["name"]).pid, request["signal"])
@@ -183,7 +193,7 @@ class Shim:
         container.log.close()
         code, number = process.end_of(status)
         container.facts |= {"finished_at": time.time(), "exit_code": code, "signal": number}
-        record.write(self.directory, container.facts)
+        self.keep(container.facts)
         for client in list(self.clients):
             self.tell(client, {"ended": container.facts})
 
