@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rayfleet.api import labels
 from rayfleet.api.meta import PODS
-from rayfleet.api.names import Slot, head_stem, slot_names
+from rayfleet.api.names import Slot
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView
 from rayfleet.planning.actions import Create, Delete, Subject
+from rayfleet.raycluster.fences import HEAD_SLOT
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.pods import broken
 from rayfleet.resources.pod import head_pod
 
 SCOPE = "head"
 SUBJECT = Subject("head Pod", "head Pods")
-SLOT = Slot(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class NewHead:
-    """A head Pod to be made, before the number of lives, and so its name, is settled."""
+    """A head Pod that is to be made."""
 
     reason: str
+    group_name: str = labels.HEAD_GROUP
+    hosts: int = 1
+    slots: tuple[Slot, ...] = (HEAD_SLOT,)
 
-    def name(self, cluster: RayCluster, lives: int) -> str:
-        return slot_names(head_stem(cluster.metadata.name), cluster.metadata.uid, labels.HEAD_GROUP, lives, 1, 1)[SLOT]
-
-    def names(self, cluster: RayCluster, lives: int) -> tuple[str, ...]:
-        return (self.name(cluster, lives),)
-
-    def creates(self, observed: Observed, cluster: RayCluster, lives: int) -> Iterator[Create]:
-        name = self.name(cluster, lives)
-        yield Create(
+    def create(self, observed: Observed, cluster: RayCluster, slot: Slot, lives: int, name: str) -> Create:
+        return Create(
             resource=PODS,
             namespace=cluster.metadata.namespace,
             name=name,

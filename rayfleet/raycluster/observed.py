@@ -12,6 +12,7 @@ from rayfleet.api.decode import Undecodable
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView, ServiceView
 from rayfleet.planning.backoff import Backoff
+from rayfleet.raycluster.lives import Lives, parse_lives
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +31,9 @@ class Observed:
     config: Configuration = field(default_factory=Configuration)
 
     @property
-    def lives(self) -> int:
-        """How often Pods of this cluster may have gone already (design, decision 3)."""
-        text = self.cluster.metadata.annotation(labels.LIVES)
-        return int(text) if text.isdecimal() else 0
+    def lives(self) -> Lives:
+        """How often the Pod of each slot may have gone already (design, decision 3)."""
+        return parse_lives(self.cluster.metadata.annotation(labels.LIVES))
 
     def heads(self) -> tuple[PodView, ...]:
         return tuple(pod for pod in self.pods if pod.is_head)
@@ -46,3 +46,8 @@ class Observed:
         """Seconds until the scope may try again; 0 when it may now."""
         backoff = self.backoffs.get(scope)
         return max(backoff.retry_at - self.now, 0.0) if backoff else 0.0
+
+    def refused(self, scope: str, event: str) -> bool:
+        """Did the API refuse just this a moment ago? Then it is not asked again before its time."""
+        backoff = self.backoffs.get(scope)
+        return backoff is not None and backoff.event == event and backoff.retry_at > self.now

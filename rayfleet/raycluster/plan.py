@@ -11,8 +11,8 @@ from rayfleet.planning.actions import Action, Delete
 from rayfleet.planning.conditions import find
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.raycluster import head, workers
+from rayfleet.raycluster.fences import SCOPE, fence, settle
 from rayfleet.raycluster.judgement import valid
-from rayfleet.raycluster.lives import fence, settled_lives
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.services import plan_services
 from rayfleet.raycluster.status import refusal_write, status_write
@@ -30,11 +30,19 @@ def plan(observed: Observed) -> Plan:
     faults = faults_of(observed)
     if faults or isinstance(cluster, Undecodable):
         return refuse(observed, faults)
-    deletes, news = plan_pods(observed, cluster)
-    lives = settled_lives(observed, bool(deletes), lambda life: [name for new in news for name in new.names(cluster, life)])
-    creates = [create for new in news for create in new.creates(observed, cluster, lives)]
-    actions: list[Action] = [*fence(observed, lives), *plan_services(observed, cluster), *deletes, *creates]
+    actions: list[Action] = [*plan_services(observed, cluster), *pod_actions(observed, cluster)]
     return Plan(tuple(actions), status_write(observed, cluster), waiting(observed))
+
+
+def pod_actions(observed: Observed, cluster: RayCluster) -> list[Action]:
+    """The fence, if names need one, then what goes and what is made."""
+    deletes, news = plan_pods(observed, cluster)
+    allowed = [delete for delete in deletes if not observed.refused(delete.scope, delete.failed_event)]
+    lives, creates = settle(observed, cluster, allowed, news)
+    fences = list(fence(observed, lives))
+    if fences and observed.held_back(SCOPE):
+        return []
+    return [*fences, *allowed, *creates]
 
 
 def is_managed_elsewhere(observed: Observed) -> bool:

@@ -5,15 +5,16 @@ A replica is one Pod, or as many as the group has hosts; it lives and goes as a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from rayfleet.api.meta import PODS
-from rayfleet.api.names import Slot, slot_names, worker_stem
+from rayfleet.api.names import Slot
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
 from rayfleet.api.views import PodView
 from rayfleet.planning.actions import Create, Delete, Subject
+from rayfleet.raycluster.fences import was_seen_to_go
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.pods import broken, free_slots, slotted
 from rayfleet.resources.pod import worker_pod
@@ -29,35 +30,32 @@ def subject(group: str) -> Subject:
 
 @dataclass(frozen=True, slots=True)
 class NewWorkers:
-    """Worker Pods to be made, before the number of lives, and so their names, is settled."""
+    """Worker Pods of one group that are to be made."""
 
     group: WorkerGroupSpec
     slots: tuple[Slot, ...]
     reason: str
 
-    def all_names(self, cluster: RayCluster, lives: int) -> dict[Slot, str]:
-        replicas = max(slot.replica for slot in self.slots) + 1
-        stem = worker_stem(cluster.metadata.name, self.group.group_name)
-        return slot_names(stem, cluster.metadata.uid, self.group.group_name, lives, replicas, self.group.num_of_hosts)
+    @property
+    def group_name(self) -> str:
+        return self.group.group_name
 
-    def names(self, cluster: RayCluster, lives: int) -> tuple[str, ...]:
-        names = self.all_names(cluster, lives)
-        return tuple(names[slot] for slot in self.slots)
+    @property
+    def hosts(self) -> int:
+        return self.group.num_of_hosts
 
-    def creates(self, observed: Observed, cluster: RayCluster, lives: int) -> Iterator[Create]:
-        names = self.all_names(cluster, lives)
-        for slot in self.slots:
-            yield Create(
-                resource=PODS,
-                namespace=cluster.metadata.namespace,
-                name=names[slot],
-                manifest=worker_pod(cluster, self.group, slot, lives, names[slot], observed.config),
-                scope=scope(self.group.group_name),
-                reason=self.reason,
-                subject=subject(self.group.group_name),
-                event="CreatedWorkerPod",
-                failed_event="FailedToCreateWorkerPod",
-            )
+    def create(self, observed: Observed, cluster: RayCluster, slot: Slot, lives: int, name: str) -> Create:
+        return Create(
+            resource=PODS,
+            namespace=cluster.metadata.namespace,
+            name=name,
+            manifest=worker_pod(cluster, self.group, slot, lives, name, observed.config),
+            scope=scope(self.group.group_name),
+            reason=self.reason,
+            subject=subject(self.group.group_name),
+            event="CreatedWorkerPod",
+            failed_event="FailedToCreateWorkerPod",
+        )
 
 
 def wanted_replicas(group: WorkerGroupSpec) -> int:
@@ -69,29 +67,36 @@ def plan_group(observed: Observed, cluster: RayCluster, group: WorkerGroupSpec) 
     """What must go now, and what is missing besides. A Pod deleted here is replaced only when it is seen to go."""
     active = [pod for pod in observed.workers(group.group_name) if not pod.terminating]
     slots = slotted(active, group.num_of_hosts)
-    doomed = condemned(active, slots, group)
+    doomed = condemned(observed, cluster, group, active, slots)
     kept = replicas_of([pod for pod in active if pod.name not in doomed], slots)
     wanted = wanted_replicas(group)
     deletes = [delete(pod, doomed[pod.name], setback=broken(pod) is not None) for pod in active if pod.name in doomed]
-    surplus = len(kept) - wanted
-    if surplus > 0 and removes_unnamed(cluster, group):
-        for replica in sorted(kept, key=lambda index: least_missed(kept[index], index))[:surplus]:
-            deletes += [delete(pod, surplus_reason(group, len(kept), wanted)) for pod in kept[replica]]
-    going = len({slots[name].replica for name in doomed})
-    short = wanted - len(kept) - going
-    if short <= 0 or observed.held_back(scope(group.group_name)):
+    count = len(kept)
+    if count > wanted and removes_unnamed(cluster, group):
+        for replica in sorted(kept, key=lambda index: least_missed(kept[index], index))[: count - wanted]:
+            deletes += [delete(pod, f"{count} replicas are there, {wanted} are wanted") for pod in kept.pop(replica)]
+    if observed.held_back(scope(group.group_name)):
         return deletes, []
-    return deletes, [missing(group, slots, len(kept), wanted, short)]
+    going = len({slots[name].replica for name in doomed})
+    new = [*missing_hosts(group, kept, slots), *missing_replicas(group, slots, wanted - count - going)]
+    return deletes, [NewWorkers(group, tuple(new), f"{count} of {wanted} replicas are there")] if new else []
 
 
-def missing(group: WorkerGroupSpec, slots: dict[str, Slot], kept: int, wanted: int, short: int) -> NewWorkers:
+def missing_hosts(group: WorkerGroupSpec, kept: Mapping[int, Sequence[PodView]], slots: Mapping[str, Slot]) -> list[Slot]:
+    """The hosts that replicas which are being made still lack."""
+    have = {slots[pod.name] for pods in kept.values() for pod in pods}
+    return [slot for replica in sorted(kept) for host in range(group.num_of_hosts) if (slot := Slot(replica, host)) not in have]
+
+
+def missing_replicas(group: WorkerGroupSpec, slots: Mapping[str, Slot], short: int) -> list[Slot]:
     occupied = {slot.replica for slot in slots.values()}
     taken = [Slot(replica, host) for replica in occupied for host in range(group.num_of_hosts)]
-    free = tuple(islice(free_slots(taken, group.num_of_hosts), short * group.num_of_hosts))
-    return NewWorkers(group, free, f"{kept} of {wanted} replicas are there")
+    return list(islice(free_slots(taken, group.num_of_hosts), max(short, 0) * group.num_of_hosts))
 
 
-def condemned(active: Sequence[PodView], slots: dict[str, Slot], group: WorkerGroupSpec) -> dict[str, str]:
+def condemned(
+    observed: Observed, cluster: RayCluster, group: WorkerGroupSpec, active: Sequence[PodView], slots: dict[str, Slot]
+) -> dict[str, str]:
     """Pods that must go whatever the count, by name, with the reason."""
     listed = frozenset(group.scale_strategy.workers_to_delete)
     doomed: dict[str, str] = {}
@@ -103,15 +108,25 @@ def condemned(active: Sequence[PodView], slots: dict[str, Slot], group: WorkerGr
         elif pod.name in listed:
             doomed[pod.name] = "workersToDelete lists it"
     if group.num_of_hosts > 1:
-        for replica in replicas_of(active, slots).values():
+        for index, replica in replicas_of(active, slots).items():
             if any(pod.name in doomed for pod in replica):
                 why = "another host of its replica goes"
-            elif len(replica) < group.num_of_hosts:
+            elif lost_a_host(observed, cluster, group, index, [slots[pod.name].host for pod in replica], replica):
                 why = f"its replica has {len(replica)} of {group.num_of_hosts} hosts"
             else:
                 continue
             doomed |= {pod.name: why for pod in replica if pod.name not in doomed}
     return doomed
+
+
+def lost_a_host(
+    observed: Observed, cluster: RayCluster, group: WorkerGroupSpec, index: int, hosts: Sequence[int], replica: Sequence[PodView]
+) -> bool:
+    """Was the replica whole before? One that is only half made yet is completed, not torn down."""
+    missing = [Slot(index, host) for host in range(group.num_of_hosts) if host not in hosts]
+    if missing and any(pod.ready for pod in replica):
+        return True
+    return any(was_seen_to_go(observed, cluster, group.group_name, group.num_of_hosts, slot) for slot in missing)
 
 
 def replicas_of(pods: Sequence[PodView], slots: dict[str, Slot]) -> dict[int, list[PodView]]:
@@ -124,10 +139,6 @@ def replicas_of(pods: Sequence[PodView], slots: dict[str, Slot]) -> dict[int, li
 def removes_unnamed(cluster: RayCluster, group: WorkerGroupSpec) -> bool:
     """May a surplus be removed that nobody named? With an autoscaler only it knows which workers are idle."""
     return not cluster.spec.enable_in_tree_autoscaling or bool(group.suspend)
-
-
-def surplus_reason(group: WorkerGroupSpec, kept: int, wanted: int) -> str:
-    return f"{kept} replicas are there, {wanted} are wanted"
 
 
 def least_missed(replica: Sequence[PodView], index: int) -> tuple[int, int]:

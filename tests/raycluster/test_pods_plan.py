@@ -85,7 +85,7 @@ def test_a_new_pod_never_gets_a_name_that_is_listed_for_deletion() -> None:
     named = group(replicas=1, scaleStrategy={"workersToDelete": [worker_name(0)]})
     made = plan(observed(cluster(named), head()))
     assert created(made) == [worker_name(0, lives=1)]
-    assert fences(made) == ["1"]
+    assert fences(made) == ["small:0=1"]
 
 
 def test_an_autoscaled_group_never_loses_an_unnamed_worker() -> None:
@@ -101,7 +101,7 @@ def test_a_failed_worker_goes_and_is_replaced_only_when_it_is_gone() -> None:
 
 
 def test_the_replacement_of_a_failed_worker_has_a_new_name() -> None:
-    lived = cluster(group(replicas=2), annotations={"rayfleet.dev/lives": "1"})
+    lived = cluster(group(replicas=2), annotations={"rayfleet.dev/lives": "small:0=1"})
     made = plan(observed(lived, head(), worker(1), gone=(worker_name(0),)))
     assert created(made) == [worker_name(0, lives=1)]
     assert fences(made) == []
@@ -110,7 +110,7 @@ def test_the_replacement_of_a_failed_worker_has_a_new_name() -> None:
 def test_a_slot_whose_pod_somebody_deleted_is_filled_under_a_new_name_after_a_fence() -> None:
     made = plan(observed(cluster(group(replicas=2)), head(), worker(1), gone=(worker_name(0),)))
     assert created(made) == [worker_name(0, lives=1)]
-    assert fences(made) == ["1"]
+    assert fences(made) == ["small:0=1"]
     assert isinstance(made.actions[0], Fence)
 
 
@@ -179,6 +179,43 @@ def test_a_multi_host_replica_goes_and_comes_as_a_whole() -> None:
     assert deleted(made) == {worker_name(1, 0, hosts=2): "its replica has 1 of 2 hosts"}
     after = plan(observed(cluster(hosts), head(), *lost_one[:2], gone=(worker_name(1, 0, hosts=2),)))
     assert created(after) == ["demo-headless", worker_name(1, 0, hosts=2, lives=1), worker_name(1, 1, hosts=2, lives=1)]
+
+
+def test_a_half_made_multi_host_replica_is_completed() -> None:
+    hosts = group(replicas=1, numOfHosts=2)
+    made = plan(observed(cluster(hosts), head(), worker(0, 0, hosts=2, ready=False, phase="Pending")))
+    assert deleted(made) == {}
+    assert created(made) == ["demo-headless", worker_name(0, 1, hosts=2)]
+
+
+def test_a_raise_for_one_slot_renames_no_other() -> None:
+    made = plan(observed(cluster(group(replicas=3)), head(), gone=(worker_name(1),)))
+    assert created(made) == [worker_name(0), worker_name(1, lives=1), worker_name(2)]
+    assert fences(made) == ["small:1=1"]
+
+
+def test_a_pod_under_a_foreign_name_goes_without_a_fence() -> None:
+    made = plan(observed(cluster(group(replicas=0)), head(), worker(0, name="demo-small-worker-zzzzz")))
+    assert list(deleted(made)) == ["demo-small-worker-zzzzz"]
+    assert fences(made) == []
+
+
+def test_a_refused_delete_is_not_repeated_before_its_time() -> None:
+    refused = Backoff("worker/small", 1, NOW + 5, "denied by a webhook", "FailedToDeleteWorkerPod")
+    made = plan(observed(cluster(group(replicas=0)), head(), worker(0), backoffs=(refused,)))
+    assert made.actions == ()
+    assert made.requeue_after == 5
+
+
+def test_a_refused_create_does_not_hold_back_deletes() -> None:
+    refused = Backoff("worker/small", 1, NOW + 300, "exceeded quota", "FailedToCreateWorkerPod")
+    made = plan(observed(cluster(group(replicas=0)), head(), worker(0), backoffs=(refused,)))
+    assert list(deleted(made)) == [worker_name(0)]
+
+
+def test_without_the_fence_nothing_is_done_that_needs_it() -> None:
+    refused = Backoff("lives", 1, NOW + 5, "denied")
+    assert plan(observed(cluster(group(replicas=0)), head(), worker(0), backoffs=(refused,))).actions == ()
 
 
 def test_a_cluster_on_its_way_out_is_left_to_the_garbage_collector() -> None:

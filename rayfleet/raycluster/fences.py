@@ -1,0 +1,112 @@
+"""The names of new Pods, and the write that must come first where a name was used before (see `lives`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from rayfleet.api import labels
+from rayfleet.api.meta import RAYCLUSTERS
+from rayfleet.api.names import Slot, head_stem, slot_names, worker_stem
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.planning.actions import Create, Delete, Fence
+from rayfleet.raycluster.lives import Lives
+from rayfleet.raycluster.observed import Observed
+
+SCOPE = "lives"
+MOST_RAISES = 100
+HEAD_SLOT = Slot(0, 0)
+
+
+class NewPods(Protocol):
+    """Pods of one group that are to be made, before their names are settled."""
+
+    @property
+    def group_name(self) -> str: ...
+
+    @property
+    def hosts(self) -> int: ...
+
+    @property
+    def slots(self) -> tuple[Slot, ...]: ...
+
+    def create(self, observed: Observed, cluster: RayCluster, slot: Slot, lives: int, name: str) -> Create: ...
+
+
+def slot_name(cluster: RayCluster, group: str, hosts: int, slot: Slot, lives: int) -> str:
+    """The one name that a slot's Pod has in a life of the slot."""
+    name = cluster.metadata.name
+    stem = head_stem(name) if group == labels.HEAD_GROUP else worker_stem(name, group)
+    # Whole powers of two, so that the names of a growing group are worked out a few times only.
+    replicas = 1 << slot.replica.bit_length()
+    return slot_names(stem, cluster.metadata.uid, group, lives, replicas, hosts)[slot]
+
+
+def settle(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete], news: Sequence[NewPods]) -> tuple[Lives, list[Create]]:
+    """The lives after this plan, and the creates under names that were never used."""
+    lives = raised_for(observed, cluster, deletes)
+    taken = used_names(observed, cluster)
+    creates = []
+    for new in news:
+        for replica in sorted({slot.replica for slot in new.slots}):
+            slots = [slot for slot in new.slots if slot.replica == replica]
+            lives, names = free_names(cluster, new, slots, lives, taken)
+            taken |= set(names)
+            life = lives.of(new.group_name, replica)
+            creates += [new.create(observed, cluster, slot, life, name) for slot, name in zip(slots, names, strict=True)]
+    return lives, creates
+
+
+def free_names(cluster: RayCluster, new: NewPods, slots: Sequence[Slot], lives: Lives, taken: set[str]) -> tuple[Lives, list[str]]:
+    """Names for the slots of one replica in the first of its lives in which none was used."""
+    replica = slots[0].replica
+    for _ in range(MOST_RAISES):
+        life = lives.of(new.group_name, replica)
+        names = [slot_name(cluster, new.group_name, new.hosts, slot, life) for slot in slots]
+        if taken.isdisjoint(names):
+            return lives, names
+        lives = lives.raised(new.group_name, replica)
+    raise ValueError(f"no free name for replica {replica} of group {new.group_name} in {MOST_RAISES} lives")
+
+
+def raised_for(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete]) -> Lives:
+    """The lives of slots whose Pods are to go. A Pod under a name that is not its slot's next one needs no raise."""
+    lives = observed.lives
+    hosts = {group.group_name: group.num_of_hosts for group in cluster.spec.worker_group_specs}
+    going = {delete.uid for delete in deletes}
+    for pod in observed.pods:
+        slot = HEAD_SLOT if pod.is_head else pod.slot
+        if pod.metadata.uid not in going or slot is None:
+            continue
+        life = lives.of(pod.group, slot.replica)
+        if slot_name(cluster, pod.group, max(hosts.get(pod.group, 1), slot.host + 1), slot, life) == pod.name:
+            lives = lives.raised(pod.group, slot.replica)
+    return lives
+
+
+def used_names(observed: Observed, cluster: RayCluster) -> set[str]:
+    """Names that a Pod has, had, or is to lose."""
+    listed = {name for group in cluster.spec.worker_group_specs for name in group.scale_strategy.workers_to_delete}
+    return {pod.name for pod in observed.pods} | observed.gone | listed
+
+
+def fence(observed: Observed, lives: Lives) -> Iterable[Fence]:
+    """The write that must come first; nothing when all lives stay."""
+    if lives == observed.lives:
+        return
+    meta = observed.cluster.metadata
+    yield Fence(
+        resource=RAYCLUSTERS,
+        namespace=meta.namespace,
+        name=meta.name,
+        resource_version=meta.resource_version,
+        annotations={labels.LIVES: str(lives)},
+        scope=SCOPE,
+        reason="names of Pods that go must not come back",
+    )
+
+
+def was_seen_to_go(observed: Observed, cluster: RayCluster, group: str, hosts: int, slot: Slot) -> bool:
+    """Did the slot's Pod of the present life vanish, or is it on its way out?"""
+    name = slot_name(cluster, group, hosts, slot, observed.lives.of(group, slot.replica))
+    return name in observed.gone or any(pod.name == name and pod.terminating for pod in observed.workers(group))
