@@ -5,7 +5,7 @@ Kept in the process only, on purpose: after a restart everything is tried once a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from rayfleet.api.meta import Key
@@ -54,6 +54,14 @@ class Backoffs:
         scopes = self._failures.get(key)
         if scopes and scopes.pop(scope, None) and not scopes:
             del self._failures[key]
+
+    def settle(self, key: Key, wanted: Collection[str], now: float) -> bool:
+        """Forget failures that are due again in scopes where the planner, free to act, wants nothing any more; True if there were any."""
+        scopes = self._failures.get(key, {})
+        over = [scope for scope, failure in scopes.items() if failure.retry_at <= now and scope not in wanted]
+        for scope in over:
+            self.succeeded(key, scope)
+        return bool(over)
 
     def forget(self, key: Key) -> None:
         """The object is gone."""

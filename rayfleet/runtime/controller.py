@@ -139,13 +139,16 @@ class Controller(Generic[O]):
         if self._visibility.blocks(key):
             self._queue.refund(key)
             return "waiting"
-        observed = await self.kind.observe(self._reader, key, self._clock.time())
+        observed_at = self._clock.time()
+        observed = await self.kind.observe(self._reader, key, observed_at)
         owner = self._reader.get(self.kind.resource, key)
         if observed is None or owner is None:
             return "gone"
         plan = self.kind.plan(observed)
         outcome = await self._applier.apply(key, owner.metadata, plan)
         self._again(key, plan, outcome)
+        if plan.requeue_after is None and self._backoffs.settle(key, {action.scope for action in plan.actions}, observed_at):
+            self._queue.add(key)
         self._metrics.troubled(key, len(self._backoffs.of(key, self._clock.time())))
         return "done"
 
