@@ -6,6 +6,7 @@ Kept in the process only, on purpose: after a restart everything is tried once a
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from rayfleet.api.meta import Key
@@ -54,6 +55,11 @@ class Backoffs:
         scopes = self._failures.get(key)
         if scopes and scopes.pop(scope, None) and not scopes:
             del self._failures[key]
+
+    def hurry(self, key: Key, now: float) -> None:
+        """The object was edited: whatever was refused may be tried again at once. How often it was refused is kept."""
+        for scope, failure in self._failures.get(key, {}).items():
+            self._failures[key][scope] = replace(failure, retry_at=min(failure.retry_at, now))
 
     def settle(self, key: Key, wanted: Collection[str], now: float) -> bool:
         """Forget failures that are due again in scopes where the planner, free to act, wants nothing any more; True if there were any."""

@@ -173,8 +173,10 @@ class Controller(Generic[O]):
             self._applier.forget(meta.key)
             self._queue.forget(meta.key)
             self._metrics.troubled(meta.key, 0)
-        else:
-            self._queue.add(meta.key)
+            return
+        if old is not None and old.metadata.generation != meta.generation:
+            self._backoffs.hurry(meta.key, self._clock.time())
+        self._queue.add(meta.key)
 
     def _child_changed(self, old: Any, new: Any) -> None:
         for value in (new, old):  # a child may change hands

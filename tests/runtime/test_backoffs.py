@@ -53,3 +53,20 @@ def test_a_wall_clock_that_was_set_back_holds_nobody_for_an_hour() -> None:
     for _ in range(2):
         held.setback(KEY, "worker", "it failed", 10_000)
     assert {scope: backoff.retry_at for scope, backoff in held.of(KEY, 6_400).items()} == {"head": 6_700, "worker": 6_700}
+
+
+def test_an_edit_lets_a_refused_attempt_be_tried_at_once_but_does_not_forget_it() -> None:
+    held = Backoffs()
+    held.failed(KEY, "head", "quota", "E", 100)
+    held.failed(KEY, "head", "quota", "E", 105)
+    held.hurry(KEY, 106)
+    assert (held.of(KEY, 106)["head"].retry_at, held.of(KEY, 106)["head"].attempts) == (106, 2)
+
+
+def test_a_failure_is_over_when_it_is_due_and_nothing_is_wanted_in_its_scope() -> None:
+    held = Backoffs()
+    held.failed(KEY, "worker/small", "quota", "E", 100)
+    assert not held.settle(KEY, (), 104), "not due yet"
+    assert not held.settle(KEY, {"worker/small"}, 105), "still wanted"
+    assert held.settle(KEY, {"head"}, 105)
+    assert not held.of(KEY, 105)
