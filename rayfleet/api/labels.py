@@ -23,6 +23,8 @@ OVERWRITE_COMMAND = "ray.io/overwrite-container-cmd"
 KUBERAY_VERSION = "ray.io/kuberay-version"
 RECREATE_HASH = "ray.io/upgrade-strategy-recreate-hash"
 
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+
 LIVES = "rayfleet.dev/lives"
 """How often Pods of this owner may have gone: part of the hash in Pod names (design, decision 3). Absent means 0."""
 

@@ -98,6 +98,12 @@ class PodView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
         return Slot(int(replica), int(host)) if replica.isdecimal() and host.isdecimal() else None
 
     @property
+    def deletion_cost(self) -> int:
+        """What the owner said it costs to lose this Pod; 0 when nothing, or no number, was said (Kubernetes: pod-deletion-cost)."""
+        text = self.metadata.annotation(labels.DELETION_COST)
+        return int(text) if text.removeprefix("-").isdecimal() else 0
+
+    @property
     def ray_status(self) -> ContainerStatus | None:
         """The status of the Ray container: the spec's container 0 (statuses come sorted by name)."""
         name = self.spec.containers[0].name if self.spec.containers else ""

@@ -73,7 +73,7 @@ def plan_group(observed: Observed, cluster: RayCluster, group: WorkerGroupSpec) 
     deletes = [delete(pod, doomed[pod.name], setback=broken(pod) is not None) for pod in active if pod.name in doomed]
     count = len(kept)
     if count > wanted and removes_unnamed(cluster, group):
-        for replica in sorted(kept, key=lambda index: least_missed(kept[index], index))[: count - wanted]:
+        for replica in least_missed(kept)[: count - wanted]:
             deletes += [delete(pod, f"{count} replicas are there, {wanted} are wanted") for pod in kept.pop(replica)]
     if observed.held_back(scope(group.group_name)):
         return deletes, []
@@ -141,9 +141,16 @@ def removes_unnamed(cluster: RayCluster, group: WorkerGroupSpec) -> bool:
     return not cluster.spec.enable_in_tree_autoscaling or bool(group.suspend)
 
 
-def least_missed(replica: Sequence[PodView], index: int) -> tuple[int, int]:
-    """Sorts what is least missed first: not ready before ready, then the highest slot."""
-    return sum(pod.ready for pod in replica), -index
+def least_missed(replicas: Mapping[int, Sequence[PodView]]) -> list[int]:
+    """The order in which a surplus goes: not scheduled, not ready, a lower deletion cost, younger, a higher slot (as a ReplicaSet's)."""
+    order = sorted(replicas, reverse=True)
+    order.sort(key=lambda index: min(pod.metadata.creation_timestamp or "" for pod in replicas[index]), reverse=True)
+    order.sort(key=lambda index: worth(replicas[index]))
+    return order
+
+
+def worth(replica: Sequence[PodView]) -> tuple[bool, bool, int]:
+    return all(pod.spec.node_name for pod in replica), all(pod.ready for pod in replica), sum(pod.deletion_cost for pod in replica)
 
 
 def plan_removed_groups(observed: Observed, cluster: RayCluster) -> list[Delete]:

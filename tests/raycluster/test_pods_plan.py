@@ -61,6 +61,26 @@ def test_a_scaled_down_group_loses_what_is_not_ready_first_then_the_highest_slot
     assert isinstance(made.actions[0], Fence), "the number of lives is raised before a Pod goes"
 
 
+def test_a_surplus_goes_by_schedule_readiness_cost_and_age() -> None:
+    def some(replica: int, **more: object) -> object:
+        return worker(replica, **{"nodeName": "n", "created": "2026-01-01T00:00:00Z", **more})
+
+    workers = [
+        some(0, cost="5"),
+        some(1),
+        some(2, created="2026-01-02T00:00:00Z"),
+        some(3, ready=False),
+        some(4, nodeName="", ready=False, phase="Pending"),
+    ]
+    order = []
+    while workers:
+        made = plan(observed(cluster(group(replicas=len(workers) - 1)), head(), *workers))
+        (gone,) = deleted(made)
+        order.append(gone)
+        workers = [pod for pod in workers if pod.name != gone]
+    assert order == [worker_name(index) for index in (4, 3, 2, 1, 0)]
+
+
 def test_every_delete_names_the_uid_that_was_seen() -> None:
     made = plan(observed(cluster(group(replicas=0)), head(), worker(0)))
     assert [(action.name, action.uid) for action in made.actions if isinstance(action, Delete)] == [

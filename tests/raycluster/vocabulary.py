@@ -64,6 +64,8 @@ def pod(name: str, marks: dict[str, str], *, ready: bool = True, phase: str = "R
         metadata["deletionTimestamp"] = "2027-01-15T08:00:00Z"
     if "created" in more:
         metadata["creationTimestamp"] = more.pop("created")
+    if "cost" in more:
+        metadata["annotations"] = {labels.DELETION_COST: more.pop("cost")}
     status = {"phase": phase, "podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": str(ready)}], **more.pop("status", {})}
     spec = {"containers": [{"name": "ray"}], **more}
     return msgspec.convert({"metadata": metadata, "spec": spec, "status": status}, PodView)
