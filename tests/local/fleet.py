@@ -1,0 +1,130 @@
+"""A fleet as its user sees it: commands, and what they print."""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from rayfleet.cli.progress import Standing, standing
+from rayfleet.cli.status import peers
+from rayfleet.local import leftovers
+from rayfleet.local.credentials import token_of
+from rayfleet.local.find import find_holder
+from rayfleet.local.identity import Identity
+from rayfleet.local.state import State
+from tests.local.waiting import eventually
+
+
+class Fleet:
+    """The commands of one state directory."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def run(self, *words: str, text: str = "", code: int = 0, within: float = 200.0) -> str:
+        """What a command prints; an AssertionError when it ends with another code."""
+        done = subprocess.run(self.command(*words), input=text, capture_output=True, text=True, timeout=within)
+        assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout + (done.stderr if code else "")
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "rayfleet", *words, "--state", str(self.state.path)]
+
+    def up(self, *words: str) -> str:
+        return self.run("up", *words)
+
+    def apply(self, *objects: dict[str, Any]) -> str:
+        return self.run("apply", "-f", "-", text="\n---\n".join(map(json.dumps, objects)))
+
+    def read(self, path: str, **query: str) -> Any:
+        """A GET of the API through the door; None when there is no answer (yet), or no such object."""
+        server = json.loads(self.state.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+        context = ssl.create_default_context(cafile=str(self.state.credentials / "ca.crt"))
+        headers = {"Authorization": f"Bearer {token_of(self.state, 'admin')}"}
+        request = urllib.request.Request(f"{server}{path}?{urlencode(query)}", headers=headers)
+        try:
+            with urllib.request.urlopen(request, context=context, timeout=10) as answer:
+                return json.load(answer)
+        except OSError:
+            return None
+
+    def children(self, cluster: str, plural: str = "pods") -> list[dict[str, Any]]:
+        """Pods or Services of a cluster, those on their way out too."""
+        found = self.read(f"/api/v1/namespaces/default/{plural}", labelSelector=f"ray.io/cluster={cluster}")
+        assert found is not None
+        return list(found["items"])
+
+    def pods(self, cluster: str) -> dict[str, dict[str, Any]]:
+        """Every Pod of a cluster that is not on its way out, by its name."""
+        return {pod["metadata"]["name"]: pod for pod in self.children(cluster) if "deletionTimestamp" not in pod["metadata"]}
+
+    def uids(self, cluster: str) -> dict[str, str]:
+        return {name: pod["metadata"]["uid"] for name, pod in self.pods(cluster).items()}
+
+    def standing(self, name: str) -> Standing | None:
+        cluster = self.read(f"/apis/ray.io/v1/namespaces/default/rayclusters/{name}")
+        return standing(cluster, []) if cluster else None
+
+    def ready(self, name: str, workers: int, within: float = 120.0) -> None:
+        eventually(
+            lambda: (how := self.standing(name)) and how.ready and how.workers == f"{workers}/{workers}",
+            within,
+            f"{name} is ready with {workers} workers",
+        )
+
+    def processes(self) -> dict[str, dict[str, Any]]:
+        """The fleet's own processes as `status` shows them."""
+        return {row["process"]: row for row in peers(self.state)}
+
+    def inside(self) -> list[Identity]:
+        holder = find_holder(self.state)
+        return leftovers.members(holder) if holder else []
+
+    def of_pod(self, name: str) -> list[Identity]:
+        """The processes of a Pod's containers, by what only their environment says."""
+        mark = f"RAY_CLOUD_INSTANCE_ID={name}".encode()
+        return [process for process in self.inside() if mark in environment(process.pid).split(b"\0")]
+
+
+def environment(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+
+
+def kill(process: dict[str, Any], number: int) -> None:
+    os.kill(process["pid"], number)
+
+
+def container(command: list[str] | None = None, **more: Any) -> dict[str, Any]:
+    """Of an idle process that takes no time to start and is ready at once."""
+    probe = {"exec": {"command": ["true"]}, "periodSeconds": 1}
+    idle = {"image": "any", "command": command or ["sleep", "100000"], "readinessProbe": probe, "livenessProbe": probe}
+    return {"name": "ray", "resources": {"limits": {"cpu": "100m", "memory": "64Mi"}}, **idle, **more}
+
+
+def template(**more: Any) -> dict[str, Any]:
+    return {"spec": {"terminationGracePeriodSeconds": 2, "containers": [container(**more)]}}
+
+
+def idle_cluster(name: str, workers: int = 1, head: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A RayCluster without Ray: its Pods only sleep. For what is to be seen of the fleet itself."""
+    group = {"groupName": "small", "replicas": workers, "minReplicas": 0, "maxReplicas": 20, "rayStartParams": {}, "template": template()}
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "metadata": {"name": name, "annotations": {"ray.io/overwrite-container-cmd": "true"}},
+        "spec": {
+            "rayVersion": "2.60.0",
+            "headGroupSpec": {"rayStartParams": {}, "template": head or template()},
+            "workerGroupSpecs": [group] if workers else [],
+        },
+    }

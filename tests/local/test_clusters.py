@@ -1,0 +1,141 @@
+"""Clusters in a local fleet, with idle processes in the place of Ray: what lives is adopted, what ends leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from rayfleet.local.end import end
+from rayfleet.local.identity import Identity
+from rayfleet.local.leftovers import command_line
+from rayfleet.local.start import OPERATOR
+from rayfleet.local.state import State
+from tests.local.fleet import Fleet, idle_cluster, kill, template
+from tests.local.waiting import eventually
+
+pytestmark = pytest.mark.namespaces
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """One fleet for the whole file; its operator adds no init container (there is no Ray to wait for)."""
+    state = State(tmp_path_factory.mktemp("clusters") / "fleet")
+    fleet = Fleet(state)
+    try:
+        fleet.up()
+        state.write(state.operator_config, json.dumps(OPERATOR | {"enableInitContainerInjection": False}))
+        operator = fleet.processes()["operator"]
+        kill(operator, signal.SIGTERM)
+        eventually(lambda: fleet.processes()["operator"]["starts"] > operator["starts"])
+        yield fleet
+    finally:
+        assert end(state).left == ()
+
+
+@pytest.fixture
+def name(fleet: Fleet, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A cluster's name; the cluster is deleted after the test."""
+    name = f"c{abs(hash(request.node.name)) % 100000}"
+    yield name
+    fleet.run("delete", "raycluster", name, "--ignore-not-found")
+
+
+def idlers(fleet: Fleet, name: str) -> set[Identity]:
+    """The processes of all containers of a cluster; those of probes come and go."""
+    return {process for pod in fleet.pods(name) for process in fleet.of_pod(pod) if command_line(process.pid).startswith("sleep")}
+
+
+@pytest.fixture(scope="module")
+def lasting(fleet: Fleet) -> str:
+    """A cluster that lives on, whatever is killed around it."""
+    fleet.apply(idle_cluster("lasting", workers=1))
+    fleet.ready("lasting", 1)
+    return "lasting"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("peer", ["operator", "kubelet", "apiserver", "relay"])
+def test_whichever_peer_dies_the_same_pods_and_processes_live_on_and_a_change_is_acted_on(
+    fleet: Fleet, lasting: str, peer: str, number: int
+) -> None:
+    uids, processes = fleet.uids(lasting), idlers(fleet, lasting)
+    assert len(processes) == len(uids) >= 2
+    before = fleet.processes()[peer]
+    kill(before, number)
+    eventually(lambda: (now := fleet.processes()[peer])["starts"] > before["starts"] and now["state"] == "alive", 30.0)
+    eventually(lambda: fleet.standing(lasting), 30.0, "the API answers")
+    fleet.run("scale", f"raycluster/{lasting}", "--replicas", str(len(uids)))  # one worker more than before
+    fleet.ready(lasting, len(uids))
+    assert uids.items() <= fleet.uids(lasting).items()
+    assert processes <= idlers(fleet, lasting)
+
+
+def test_one_name_applied_deleted_and_applied_again_twenty_times(fleet: Fleet, name: str) -> None:
+    seen: set[str] = set()
+    for _ in range(20):
+        fleet.apply(idle_cluster(name, workers=1))
+        eventually(lambda: len(fleet.pods(name)) == 2, 30.0, "two Pods")
+        uids = set(fleet.uids(name).values())
+        assert not uids & seen
+        seen |= uids
+        fleet.run("delete", "raycluster", name)  # its Pods may terminate still when the name is applied again
+    eventually(lambda: not fleet.children(name), 30.0, "no Pod is left")
+    eventually(lambda: not idlers(fleet, name))
+
+
+def test_a_cluster_deleted_half_started_leaves_nothing(fleet: Fleet, name: str) -> None:
+    # Never ready, and deaf to TERM: the worst that can be in the middle of a start.
+    deaf = template(command=["bash", "-c", "trap '' TERM; while true; do sleep 1; done"], readinessProbe={"exec": {"command": ["false"]}})
+    before, pods = set(fleet.inside()), {path.name for path in (fleet.state.pods / "pods").iterdir()}
+    fleet.apply(idle_cluster(name, workers=2, head=deaf))
+    eventually(lambda: fleet.pods(name), 20.0, "a Pod")
+    fleet.run("delete", "raycluster", name)
+    eventually(lambda: not fleet.children(name) and not fleet.children(name, "services"), 30.0, "no child is left")
+    eventually(lambda: not {process for process in fleet.inside() if process not in before}, 20.0, "no process is left")
+    assert pods <= {path.name for path in (fleet.state.pods / "pods").iterdir()}
+
+
+def test_a_pod_that_cannot_start_is_told_by_up_and_starts_by_itself_when_mended(fleet: Fleet, name: str) -> None:
+    secret = {"secretKeyRef": {"name": f"{name}-secret", "key": "word"}}
+    lacking = template(env=[{"name": "WORD", "valueFrom": secret}])
+    file = fleet.state.path.parent / f"{name}.json"
+    file.write_text(json.dumps(idle_cluster(name, workers=0, head=lacking)))
+    told = fleet.run("up", "-f", str(file), "--timeout", "4", code=1)
+    assert f"{name}-secret" in told
+    fleet.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{name}-secret"}, "stringData": {"word": "x"}})
+    fleet.ready(name, 0)
+
+
+def test_a_spec_that_is_refused_touches_no_other_cluster_and_recovers_when_mended(fleet: Fleet, name: str) -> None:
+    other = f"{name}-other"
+    fleet.apply(idle_cluster(other, workers=1))
+    fleet.ready(other, 1)
+    uids = fleet.uids(other)
+    wrong = idle_cluster(name, workers=1)
+    wrong["spec"]["workerGroupSpecs"] *= 2  # one group name twice
+    file = fleet.state.path.parent / f"{name}.json"
+    file.write_text(json.dumps(wrong))
+    told = fleet.run("up", "-f", str(file), code=1)
+    assert "groupName" in told
+    assert fleet.pods(name) == {}
+    fleet.apply(idle_cluster(name, workers=1))
+    fleet.ready(name, 1)
+    assert fleet.uids(other) == uids
+    fleet.run("delete", "raycluster", other)
+
+
+def test_what_is_kept_by_down_comes_back_with_the_next_up(tmp_path_factory: pytest.TempPathFactory) -> None:
+    fleet = Fleet(State(tmp_path_factory.mktemp("kept") / "fleet"))
+    try:
+        fleet.up()
+        fleet.apply(idle_cluster("kept", workers=0))
+        fleet.ready("kept", 0)
+        fleet.run("down", "--keep")
+        fleet.up()
+        fleet.ready("kept", 0)
+        assert fleet.of_pod(next(iter(fleet.pods("kept"))))
+    finally:
+        assert end(fleet.state).left == ()
