@@ -1,0 +1,83 @@
+"""The client of one simulated operator: the same calls as `rayfleet.kube.Client`, answered by the store after some time, with the day's faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rayfleet.api.meta import Key, Resource
+from rayfleet.kube.errors import ApiError, NotFound, Unreachable
+from rayfleet.runtime.gate import Shut
+from rayfleet.sim.store import Obj, Request
+
+if TYPE_CHECKING:
+    from rayfleet.sim.leader import Leader
+
+
+class SimClient:
+    """Only what the runtime's gate and its look-ups call."""
+
+    def __init__(self, leader: Leader, latency: Callable[[], float]) -> None:
+        self.leader = leader
+        self.latency = latency
+
+    async def create(self, resource: Resource, body: Mapping[str, Any], namespace: str | None = None, *, type: Any = dict) -> Any:
+        answer = await self.send(Request(self.leader.name, "create", resource, namespace or "", body["metadata"]["name"], body))
+        return msgspec.convert(answer, type)
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str | None,
+        body: Mapping[str, Any] | None,
+        *,
+        subresource: str | None = None,
+        type: Any = dict,
+    ) -> Any:
+        meta: Mapping[str, Any] = (body or {}).get("metadata") or {}
+        request = Request(
+            self.leader.name,
+            "patch",
+            resource,
+            namespace or "",
+            name,
+            body or {},
+            subresource or "",
+            meta.get("uid", ""),
+            meta.get("resourceVersion", ""),
+        )
+        return msgspec.convert(await self.send(request), type)
+
+    async def delete(self, resource: Resource, name: str, namespace: str | None = None, *, uid: str | None = None) -> None:
+        await self.send(Request(self.leader.name, "delete", resource, namespace or "", name, uid=uid or ""))
+
+    async def get(self, resource: Resource, name: str, namespace: str | None = None, *, type: Any = dict) -> Any:
+        await self.leader.clock.sleep(self.latency())
+        found = self.leader.world.store.get(resource, Key(namespace or "", name))
+        if found is None:
+            raise NotFound(404, "NotFound", f'{resource.plural} "{name}" not found')
+        return msgspec.convert(found, type)
+
+    async def send(self, request: Request) -> Obj:
+        """One write. Raises ApiError as the store or a fault will have it, and Shut when this process has died meanwhile."""
+        world, leader = self.leader.world, self.leader
+        await leader.clock.sleep(self.latency())
+        if not leader.alive:
+            raise Shut
+        fault = world.faults.strike(request)
+        if fault == "crash-before":
+            world.crashed(leader)
+            raise Shut
+        if isinstance(fault, ApiError):
+            world.store.refuse(request, fault)
+        answer = world.store.do(request)
+        if fault == "crash-after":
+            world.crashed(leader)
+            raise Shut
+        await leader.clock.sleep(self.latency())
+        if fault == "lost-response":
+            raise Unreachable("the answer was lost")
+        return answer

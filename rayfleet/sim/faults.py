@@ -1,0 +1,72 @@
+"""What can happen to one request of an operator: answered as the store would, or one of these, by dice or by count. Each is counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+
+from rayfleet.kube.errors import ApiError, Conflict, Forbidden, ServerError, Unreachable
+from rayfleet.sim.store import Request
+
+Outcome = str | ApiError | None
+KINDS = ("crash-before", "crash-after", "lost-response", "conflict", "server-error", "timeout")
+
+
+def error_of(kind: str, request: Request) -> ApiError | None:
+    """The answer of the API for a fault that is one; None for those that are no answer."""
+    if kind == "conflict":
+        return Conflict(409, "Conflict", f'{request.resource.plural} "{request.name}": the object has been modified')
+    if kind == "server-error":
+        return ServerError(500, "InternalError", "etcdserver: leader changed")
+    if kind == "timeout":
+        return Unreachable("no answer within 30 s")
+    if kind == "forbidden":
+        return Forbidden(403, "Forbidden", f'{request.resource.plural} "{request.name}" is forbidden: the operator may not do this')
+    return None
+
+
+@dataclass
+class Faults:
+    """`rates` gives the chance of each kind for a request. `at` strikes one request alone, by its number from 1: (number, kind).
+
+    `always` strikes every request for which it names a kind.
+    """
+
+    dice: Random
+    rates: dict[str, float] = field(default_factory=dict)
+    at: tuple[int, str] | None = None
+    always: dict[tuple[str, str], str] = field(default_factory=dict)
+    requests: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def strike(self, request: Request) -> Outcome:
+        self.requests += 1
+        kind = self.chosen(request)
+        if kind is None:
+            return None
+        self.counts[kind] += 1
+        return error_of(kind, request) or kind
+
+    def chosen(self, request: Request) -> str | None:
+        if self.at is not None and self.requests == self.at[0]:
+            return self.at[1]
+        what = request.subresource or request.resource.plural
+        if kind := self.always.get((request.verb, what)):
+            return kind
+        if not self.rates:
+            return None
+        roll = self.dice.random()
+        for kind, rate in self.rates.items():
+            roll -= rate
+            if roll < 0:
+                return kind
+        return None
+
+    def downtime(self) -> float:
+        """Seconds between the death of an operator process and the next one."""
+        return self.dice.uniform(0.5, 8.0)
+
+    def stop(self) -> None:
+        self.rates = {}
+        self.always = {}

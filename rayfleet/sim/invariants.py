@@ -1,0 +1,168 @@
+"""What must be true after every request, whatever went wrong (reference: reliability, b.3). A broken one raises `Violation` at once.
+
+S1   one living head Pod per cluster            S2   no more workers than the spec allows
+S3   a delete carries the UID of an own object  S4   objects of others are not touched
+S10  nothing is made for a suspended cluster    S11  nor for one that is seen to be gone or going
+S14  the spec is the users'                     S16  everything stays in the cluster's namespace
+N1   no Pod gets the name of another Pod that an operator deleted, or that went while an operator ran that still runs
+W2   a status is written only when its meaning changed
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from rayfleet.api import labels
+from rayfleet.api.decode import Undecodable
+from rayfleet.api.meta import PODS, RAYCLUSTERS
+from rayfleet.kube.errors import ApiError
+from rayfleet.sim.leader import TURN, Turn
+from rayfleet.sim.store import TERMINAL, Change, Obj, Request, owner_uid
+from rayfleet.sim.world import OPERATOR, World
+
+TIMES = ("lastUpdateTime", "stateTransitionTimes", "lastTransitionTime")
+REMEMBERED = 60
+
+
+class Violation(AssertionError):
+    """An invariant does not hold."""
+
+
+@dataclass
+class Name:
+    """What became of a Pod's name: by whom the Pod was told to go, when it went, and which operators ran then."""
+
+    deleted_by: str = ""
+    gone_at: float | None = None
+    witnesses: tuple[str, ...] = ()
+
+
+@dataclass
+class Invariants:
+    world: World
+    names: dict[str, dict[str, Name]] = field(default_factory=dict)
+    most: dict[str, dict[str, int]] = field(default_factory=dict)
+    writes: int = 0
+    trace: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+
+    def __post_init__(self) -> None:
+        self.world.store.auditors.append(self.check)
+
+    def check(self, request: Request, change: Change | None, error: ApiError | None) -> None:
+        outcome = f"-> {error}" if error else "" if change else "-> nothing to change"
+        self.trace.append(f"{self.world.clock.elapsed:8.3f} {request.actor}: {request} {outcome}")
+        if request.actor.startswith(OPERATOR):
+            self.writes += 1
+            self.check_request(request)
+            if change is not None:
+                self.check_write(request, change)
+            elif error is None and request.subresource == "status":
+                self.fail("W2", f"{request} changes nothing")
+        if change is not None:
+            self.remember(request, change)
+
+    def fail(self, invariant: str, text: str) -> None:
+        story = "\n".join(self.trace)
+        raise Violation(f"{invariant}: {text} (seed {self.world.seed}, {self.world.clock.elapsed:.3f} s)\n{story}")
+
+    def check_request(self, request: Request) -> None:
+        turn = TURN.get()
+        if request.namespace != turn.key.namespace:
+            self.fail("S16", f"{request} leaves the namespace of {turn.key}")
+        if request.verb == "delete" and not request.uid:
+            self.fail("S3", f"{request} carries no UID")
+        if request.verb == "create":
+            self.check_create(request, turn)
+
+    def check_create(self, request: Request, turn: Turn) -> None:
+        cluster = turn.observed.cluster
+        if owner_uid({"metadata": request.body["metadata"]}) != turn.uid:
+            self.fail("S3", f"{request} is not owned by {turn.key}")
+        if cluster.metadata.deletion_timestamp:
+            self.fail("S11", f"{request} for a cluster that is going")
+        if request.resource == PODS and not isinstance(cluster, Undecodable) and cluster.spec.suspend:
+            self.fail("S10", f"{request} for a suspended cluster")
+        if request.resource == PODS:
+            self.check_name(request, turn.uid)
+
+    def check_name(self, request: Request, uid: str) -> None:
+        known = self.names.get(uid, {}).get(request.name)
+        if known is None or known.gone_at is None:
+            return
+        if known.deleted_by.startswith(OPERATOR):
+            self.fail("N1", f"{request}: {known.deleted_by} deleted a Pod of that name")
+        running = {leader.name for leader in self.world.leaders}
+        if running.intersection(known.witnesses):
+            self.fail("N1", f"{request}: a Pod of that name went while {', '.join(known.witnesses)} ran")
+
+    def check_write(self, request: Request, change: Change) -> None:
+        turn = TURN.get()
+        if request.verb == "delete" and owner_uid(change.old or {}) != turn.uid:
+            self.fail("S3", f"{request} is not an object of {turn.key}")
+        if request.verb == "patch" and request.resource != RAYCLUSTERS and owner_uid(change.old or {}) != turn.uid:
+            self.fail("S4", f"{request} is not an object of {turn.key}")
+        if request.verb == "patch" and request.resource == RAYCLUSTERS:
+            self.check_owner(request, change)
+
+    def check_owner(self, request: Request, change: Change) -> None:
+        old, new = change.old or {}, change.new
+        if new["spec"] != old["spec"]:
+            self.fail("S14", f"{request} changes the spec")
+        if request.subresource == "status" and meaning(old.get("status")) == meaning(new.get("status")):
+            self.fail("W2", f"{request} changes times only")
+        if request.subresource != "status" and set(request.body["metadata"]["annotations"]) != {labels.LIVES}:
+            self.fail("S14", f"{request} changes more than the number of lives")
+
+    def remember(self, request: Request, change: Change) -> None:
+        if change.resource == RAYCLUSTERS and change.type != "DELETED":
+            self.allow(change.new)
+        uid = owner_uid(change.new)
+        if change.resource != PODS or not uid:
+            return
+        name = change.new["metadata"]["name"]
+        if change.type == "ADDED":
+            self.names.setdefault(uid, {})[name] = Name()
+        known = self.names[uid][name]
+        if request.verb == "delete" and not known.deleted_by:
+            known.deleted_by = request.actor
+        if change.type == "DELETED":
+            known.gone_at = self.world.clock.now
+            known.witnesses = tuple(leader.name for leader in self.world.leaders)
+        self.count(request, uid)
+
+    def allow(self, cluster: Obj) -> None:
+        """The most workers of a group that any spec of this cluster allowed: an operator may still act on an older one."""
+        most = self.most.setdefault(cluster["metadata"]["uid"], {})
+        for group in cluster["spec"].get("workerGroupSpecs") or ():
+            if isinstance(group.get("replicas", 0), int):
+                limit = group.get("maxReplicas", 0) * group.get("numOfHosts", 1)
+                most[group["groupName"]] = max(most.get(group["groupName"], 0), limit)
+
+    def count(self, request: Request, uid: str) -> None:
+        heads: list[str] = []
+        workers: dict[str, int] = {}
+        for pod in self.world.store.owned(uid, PODS):
+            marks = pod["metadata"].get("labels") or {}
+            if pod["metadata"].get("deletionTimestamp") or pod["status"]["phase"] in TERMINAL:
+                continue
+            if marks.get(labels.NODE_TYPE) == labels.HEAD:
+                heads.append(pod["metadata"]["name"])
+            elif marks.get(labels.GROUP):
+                workers[marks[labels.GROUP]] = workers.get(marks[labels.GROUP], 0) + 1
+        if len(heads) > 1:
+            self.fail("S1", f"{request} leaves {len(heads)} head Pods: {', '.join(heads)}")
+        if request.verb == "create" and request.actor.startswith(OPERATOR):
+            for group, number in workers.items():
+                if number > self.most.get(uid, {}).get(group, number):
+                    self.fail("S2", f"{request} leaves {number} workers in group {group}")
+
+
+def meaning(status: Any) -> Any:
+    """A status without its times."""
+    if isinstance(status, dict):
+        return {name: meaning(value) for name, value in status.items() if name not in TIMES}
+    if isinstance(status, list):
+        return [meaning(value) for value in status]
+    return status or None

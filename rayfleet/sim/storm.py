@@ -1,0 +1,92 @@
+"""A storm: a random cluster, random faults for a while, then quiet. In the end everything is as wanted, and nobody writes any more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+
+from rayfleet.raycluster.plan import plan
+from rayfleet.sim import manifests
+from rayfleet.sim.chaos import Chaos
+from rayfleet.sim.end_state import unmet
+from rayfleet.sim.invariants import Invariants
+from rayfleet.sim.kubelet import EXITS, FAILS, PENDING, READY
+from rayfleet.sim.leader import Pace, Planner
+from rayfleet.sim.world import World
+
+STORM = 60.0
+PATIENCE = 1200.0
+SILENCE = 7200.0
+RATES = {
+    "crash-before": 0.01,
+    "crash-after": 0.01,
+    "lost-response": 0.02,
+    "conflict": 0.03,
+    "server-error": 0.03,
+    "timeout": 0.02,
+}
+
+
+@dataclass
+class Outcome:
+    faults: Counter[str] = field(default_factory=Counter)
+    actions: Counter[str] = field(default_factory=Counter)
+    trace: str = ""
+    writes: int = 0
+
+
+def weather(seed: int) -> Pace:
+    """How slow the caches and the network are: mostly quick, sometimes seconds behind."""
+    dice = Random(seed)
+    lag, latency = dice.choice((0.01, 0.1, 0.5, 2.0)), dice.choice((0.005, 0.02, 0.1))
+    return Pace(lag=lambda dice: dice.expovariate(1 / lag), latency=lambda dice: dice.expovariate(1 / latency))
+
+
+def storm(seed: int, leaders: int = 1, *, planner: Planner = plan, prepare: Callable[[World], None] | None = None) -> Outcome:
+    """Raises Violation when an invariant breaks, or when the world does not come to rest as wanted."""
+    world = World(seed, pace=weather(seed), planner=planner)
+    rules = Invariants(world)
+    dice = Random(seed * 7 + leaders)
+    cluster = manifests.random_cluster("demo", dice)
+    chaos = Chaos(world, dice, cluster)
+    if prepare is not None:
+        prepare(world)
+    fates = Counter[str]()
+
+    def fate(pod: object) -> str:
+        drawn = dice.choices((READY, FAILS, EXITS, PENDING), (12, 1, 1, 1))[0] if chaos.active else READY
+        fates[f"pod {drawn}"] += 1
+        return drawn
+
+    world.nodes.fate = fate
+    world.nodes.delay = lambda dice: dice.uniform(0.05, 1.0)
+    world.nodes.ending = lambda dice: dice.uniform(0.1, 8.0)
+    world.faults.rates = dict(RATES)
+    world.apply(cluster)
+    for _ in range(leaders):
+        world.lead()
+    world.clock.spawn(chaos.process())
+    world.run(STORM)
+    chaos.stop()
+    world.faults.stop()
+    calm(world, rules)
+    world.close()
+    return Outcome(world.faults.counts + chaos.counts + fates, world.actions, world.trace, rules.writes)
+
+
+def calm(world: World, rules: Invariants, name: str = "demo") -> None:
+    """Wait for the desired state, then listen to the silence."""
+    until = world.clock.now + PATIENCE
+    while (left := unmet(world, name)) and world.clock.now < until:
+        world.run(10.0)
+    if left:
+        rules.fail("L1", f"not at rest {PATIENCE:.0f} s after the last fault: {'; '.join(left)}")
+    world.run(30.0)
+    writes = rules.writes
+    world.run(SILENCE)
+    if rules.writes != writes:
+        rules.fail("W1", f"{rules.writes - writes} writes at rest")
+    if left := unmet(world, name):
+        rules.fail("L1", f"it did not stay so: {'; '.join(left)}")
