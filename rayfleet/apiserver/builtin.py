@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from rayfleet.apiserver import custom, event, quota
+from rayfleet.apiserver import custom, event, quota, shapes
 from rayfleet.apiserver.columns import TABLES
 from rayfleet.apiserver.kind import Kind
 from rayfleet.apiserver.pod_defaults import begin_pod, default_pod, default_pod_spec
 from rayfleet.apiserver.pod_rules import check_pod
+from rayfleet.apiserver.pod_shape import JOB, POD
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.service import admit_service, begin_service, check_service, default_service
 
@@ -30,12 +31,13 @@ def kinds() -> list[Kind]:
 
 def _core() -> list[Kind]:
     return [
-        _kind("configmaps", "ConfigMap", short=("cm",)),
+        _kind("configmaps", "ConfigMap", short=("cm",), shape=shapes.CONFIGMAP.prune),
         _kind("endpoints", "Endpoints", short=("ep",)),
         _kind(
             "events",
             "Event",
             short=("ev",),
+            shape=shapes.EVENT.prune,
             known_fields=event.FIELDS,
             fields=event.fields,
             check=event.check,
@@ -48,6 +50,7 @@ def _core() -> list[Kind]:
             short=("ns",),
             subresources=("status", "finalize"),
             names="label",
+            shape=shapes.NAMESPACE.prune,
             known_fields=frozenset({"status.phase"}),
             fields=lambda obj: {"status.phase": (obj.get("status") or {}).get("phase", "")},
             default=_default_namespace,
@@ -58,24 +61,29 @@ def _core() -> list[Kind]:
             "Node",
             namespaced=False,
             short=("no",),
+            shape=shapes.NODE.prune,
             subresources=("status",),
             known_fields=frozenset({"spec.unschedulable"}),
             fields=lambda obj: {"spec.unschedulable": str(bool((obj.get("spec") or {}).get("unschedulable"))).lower()},
-            default=lambda obj: obj.setdefault("spec", {}) and None,
+            default=_default_node,
         ),
         _kind(
             "persistentvolumeclaims",
             "PersistentVolumeClaim",
             short=("pvc",),
+            shape=shapes.CLAIM.prune,
             subresources=("status",),
             default=_default_claim,
             begin=lambda obj: obj.update(status={"phase": "Pending"}),
         ),
         _pods(),
-        _kind("resourcequotas", "ResourceQuota", short=("quota",), subresources=("status",), admit=quota.admit_quota),
+        _kind(
+            "resourcequotas", "ResourceQuota", short=("quota",), subresources=("status",), shape=shapes.QUOTA.prune, admit=quota.admit_quota
+        ),
         _kind(
             "secrets",
             "Secret",
+            shape=shapes.SECRET.prune,
             known_fields=frozenset({"type"}),
             fields=lambda obj: {"type": obj.get("type", "")},
             default=_default_secret,
@@ -88,6 +96,7 @@ def _core() -> list[Kind]:
             categories=("all",),
             subresources=("status",),
             names="service",
+            shape=shapes.SERVICE.prune,
             known_fields=frozenset({"spec.clusterIP", "spec.type"}),
             fields=lambda obj: {"spec.clusterIP": obj["spec"].get("clusterIP", ""), "spec.type": obj["spec"].get("type", "")},
             default=default_service,
@@ -106,6 +115,7 @@ def _pods() -> Kind:
         categories=("all",),
         subresources=("status", "binding", "log", "eviction"),
         counts_generations=True,
+        shape=POD.prune,
         known_fields=POD_FIELDS,
         fields=_pod_fields,
         default=default_pod,
@@ -118,7 +128,7 @@ def _pods() -> Kind:
 def _others() -> list[Kind]:
     rbac = "rbac.authorization.k8s.io"
     return [
-        _kind("leases", "Lease", "coordination.k8s.io"),
+        _kind("leases", "Lease", "coordination.k8s.io", shape=shapes.LEASE.prune),
         _kind("endpointslices", "EndpointSlice", "discovery.k8s.io"),
         _kind("roles", "Role", rbac, names="path"),
         _kind("rolebindings", "RoleBinding", rbac, names="path"),
@@ -130,6 +140,7 @@ def _others() -> list[Kind]:
             "jobs",
             "Job",
             "batch",
+            shape=JOB.prune,
             categories=("all",),
             subresources=("status",),
             counts_generations=True,
@@ -164,6 +175,10 @@ def _default_namespace(obj: Obj) -> None:
 def _begin_namespace(obj: Obj) -> None:
     obj["spec"] = {"finalizers": ["kubernetes"]}
     obj["status"] = {"phase": "Active"}
+
+
+def _default_node(obj: Obj) -> None:
+    obj.setdefault("spec", {})
 
 
 def _default_claim(obj: Obj) -> None:

@@ -10,6 +10,7 @@ from rayfleet.apiserver.custom_columns import printer_table
 from rayfleet.apiserver.kind import Kind
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.schema import StructuralSchema, fault
+from rayfleet.apiserver.shapes import DEFINITION
 from rayfleet.apiserver.status_error import Cause, invalid_value, not_supported, required
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def definition_kind() -> Kind:
         subresources=("status",),
         counts_generations=True,
         tables={"": TABLES[DEFINITIONS]},
+        shape=DEFINITION.prune,
         default=_default,
         check=_check,
         admit=_establish,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import lru_cache
 from typing import Any
 
 from rayfleet.apiserver.record import Obj
@@ -74,6 +75,11 @@ ORDER = (
 
 def timestamp(now: float) -> str:
     """RFC 3339 in whole seconds, as metav1.Time."""
+    return _second(int(now))
+
+
+@lru_cache(maxsize=8)
+def _second(now: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
 
 

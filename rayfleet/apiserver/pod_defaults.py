@@ -50,7 +50,7 @@ def _default_container(container: Obj, *, host_network: bool) -> None:
         if field := (env.get("valueFrom") or {}).get("fieldRef"):
             field.setdefault("apiVersion", "v1")
     for name in PROBES:
-        if probe := container.get(name):
+        if (probe := container.get(name)) is not None:
             _default_probe(probe)
     for hook in (container.get("lifecycle") or {}).values():
         if isinstance(hook, dict) and (get := hook.get("httpGet")):

@@ -72,7 +72,7 @@ def _check_container(container: Obj, path: str, names: set[str], volumes: set[st
     causes += _check_env(container.get("env") or [], f"{path}.env")
     causes += _check_mounts(container.get("volumeMounts") or [], f"{path}.volumeMounts", volumes)
     for field in PROBES:
-        if probe := container.get(field):
+        if (probe := container.get(field)) is not None:
             causes += _check_probe(probe, f"{path}.{field}", field)
     return causes
 

@@ -78,7 +78,7 @@ def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOp
         obj = _only_status(kind, obj, old)
     elif kind.has_status:
         _keep_status(obj, old)
-    if subresource == "status" and kind.custom:
+    if subresource == "status":
         _accept_status(served, obj, old, options)
     else:
         _accept(api, served, obj, old, options)
@@ -133,7 +133,12 @@ def _accept(api: Api, served: Served, obj: Obj, old: Obj | None, options: WriteO
 
 def _accept_status(served: Served, obj: Obj, old: Obj, options: WriteOptions) -> None:
     """A status write is judged by the status alone: a spec that became invalid must not silence the controller."""
-    schema = served.kind.schemas[served.version]
+    schema = served.kind.schemas.get(served.version)
+    if schema is None:
+        causes = metadata.check(obj["metadata"], served.kind.names) if obj["metadata"] != old["metadata"] else []
+        if causes:
+            raise invalid(served.kind.group, served.kind.name, obj["metadata"]["name"], causes)
+        return
     part = {"status": obj["status"]} if "status" in obj else {}
     before = {"status": old["status"]} if "status" in old else {}
     _report_unknown(schema.prune(part), options)
@@ -196,12 +201,9 @@ def _only_status(kind: Kind, new: Obj, old: Obj) -> Obj:
         result["status"] = new["status"]
     if not kind.custom:
         # Core kinds let labels and annotations through with a status.
-        result["metadata"] = new["metadata"]
-        for name in ("ownerReferences", "finalizers"):
-            result["metadata"].pop(name, None)
-            if name in old["metadata"]:
-                result["metadata"][name] = old["metadata"][name]
-        result["metadata"] = metadata.tidied(result["metadata"])
+        passed = {name: new["metadata"][name] for name in ("labels", "annotations") if name in new["metadata"]}
+        kept = {name: value for name, value in old["metadata"].items() if name not in ("labels", "annotations")}
+        result["metadata"] = metadata.tidied({**kept, **passed})
     return result
 
 
