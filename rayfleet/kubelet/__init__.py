@@ -12,6 +12,7 @@
     sandbox     a Pod's directory and the shim in it: launch, adopt, ask, destroy
     shim/       that process (standard library only)
     container   what the shim is asked to start: argv, environment, mounts
+    substitutes programs that Ray's images have and this machine lacks
     volumes     the directories behind a Pod's volumes
     network     bridge, addresses, links
     probes      runs the probes
@@ -22,5 +23,6 @@
     hollow      a kubelet without processes, for benches and tests
 
 The state directory: `pods/UID/` with `pod.json` (whose it is, its address and link), `sandbox.json`, `shim.sock`, `shim.log`, `hosts`,
-`resolv.conf`, `volumes/`, and `containers/NAME/` with a record and a log for each attempt. Nothing is written outside of it.
+`resolv.conf`, `volumes/`, and `containers/NAME/` with a record and a log for each attempt; `bin/` with substitutes. Nothing is written
+outside of it.
 """

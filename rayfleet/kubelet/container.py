@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rayfleet.kubelet import substitutes
 from rayfleet.kubelet.env import ConfigError, Facts, environment, expand
 from rayfleet.kubelet.network import SYSTEM_PATH
 from rayfleet.kubelet.settings import KubeletSettings
@@ -19,7 +20,7 @@ PRIVATE = {"tmp": "/tmp", "var-tmp": "/var/tmp", "home": HOME}  # new for each l
 def base_environment(settings: KubeletSettings, hostname: str) -> dict[str, str]:
     """What every container is given. RAY_AUTH_MODE is always explicit: Ray reads a user's token file when it is not."""
     return {
-        "PATH": f"{settings.environment}/bin:{SYSTEM_PATH}",
+        "PATH": f"{settings.environment}/bin:{SYSTEM_PATH}:{substitutes.PLACE}",
         "HOME": HOME,
         "HOSTNAME": hostname,
         "LANG": "C.UTF-8",
@@ -61,6 +62,8 @@ def mounts(
     found += [["bind", path, path, "ro"] for path in hidden_environment(settings)]
     found += [["bind", str(directory / name), f"/etc/{name}", "rw"] for name in ("hosts", "resolv.conf", "hostname")]
     found.append(["bind", str(directory / "shm"), "/dev/shm", "rw"])
+    if settings.substitutes.exists():
+        found.append(["bind", str(settings.substitutes), substitutes.PLACE, "ro"])
     volumes = {volume["name"]: volume for volume in spec.get("volumes") or ()}
     for mount in sorted(container.get("volumeMounts") or (), key=lambda one: one["mountPath"].rstrip("/").count("/")):
         if mount["name"] not in volumes:

@@ -13,7 +13,7 @@ import aiohttp
 from rayfleet.api.meta import PODS, SERVICES
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
-from rayfleet.kubelet import node
+from rayfleet.kubelet import node, substitutes
 from rayfleet.kubelet.clusterip import ClusterIPs
 from rayfleet.kubelet.dns import DnsServer
 from rayfleet.kubelet.events import Events
@@ -55,6 +55,7 @@ class Kubelet:
     async def start(self) -> None:
         """Returns when Pods are being served. Raises NetworkError, OSError (a port is taken) or ApiError."""
         self.settings.pods.mkdir(parents=True, exist_ok=True)
+        substitutes.write(self.settings.substitutes)
         await self.network.lay()
         about = node.node_status(self.settings.node, self.settings.address, self.settings.port, time.time())
         await node.register(self.client, node.node_object(self.settings.node), about)

@@ -6,6 +6,7 @@ A startup probe comes first; the others begin when it has passed. HTTP and TCP g
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -87,7 +88,7 @@ class Prober:
         except TimeoutError:
             return False, f"no answer within {timeout:g} s"
         except aiohttp.ClientConnectorError as error:
-            return False, f"{error.host}:{error.port}: {error.os_error.strerror}"
+            return False, f"{error.host}:{error.port}: {os.strerror(error.os_error.errno or 0).lower()}"
         except (OSError, aiohttp.ClientError, SandboxError, ConfigError) as error:
             return False, str(error) or type(error).__name__
 

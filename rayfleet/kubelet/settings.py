@@ -36,5 +36,10 @@ class KubeletSettings:
     lease_seconds: float = 60.0  # between two heartbeats
 
     @property
+    def substitutes(self) -> Path:
+        """Programs that the machine lacks; absent when it lacks none."""
+        return self.state / "bin"
+
+    @property
     def pods(self) -> Path:
         return self.state / "pods"

@@ -7,7 +7,9 @@ SIGTERM reaches it only if it handles that signal. The parent keeps its own PID 
 # os instead of pathlib, which would make each Pod's shim a tenth larger.
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +17,12 @@ from typing import Any
 from rayfleet.kubelet.shim import rootfs, syscalls
 
 NEITHER_SIGNAL_IS_INHERITED = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores both, and exec would pass that on
+
+
+# What container runtimes leave to root: CHOWN DAC_OVERRIDE FOWNER FSETID KILL SETGID SETUID SETPCAP NET_BIND_SERVICE NET_RAW SYS_CHROOT
+# MKNOD AUDIT_WRITE SETFCAP. Above all not SYS_ADMIN, which could make the machine's file system writable again.
+CAPABILITIES = frozenset({0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31})
+OPEN_FILES = 1 << 20  # the limit that containers usually have; Ray's start commands ask for 65,536
 
 
 class StartFailed(Exception):
@@ -79,6 +87,8 @@ def become(request: dict[str, Any], prepare: Callable[[], None], output: int, tr
     try:
         os.setsid()
         prepare()
+        allow_open_files()
+        syscalls.drop_capabilities(CAPABILITIES)
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
@@ -89,6 +99,12 @@ def become(request: dict[str, Any], prepare: Callable[[], None], output: int, tr
     except BaseException as error:
         os.write(trouble, (getattr(error, "strerror", None) or str(error)).encode())
     os._exit(128)
+
+
+def allow_open_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):  # without real root the limit stays as it is
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, max(hard, OPEN_FILES)))
 
 
 def execute(request: dict[str, Any]) -> None:

@@ -5,15 +5,25 @@ without touching the machine: its parent is replaced by a tmpfs that holds the s
 """
 
 # os instead of pathlib, which would make each Pod's shim a tenth larger.
-# ruff: noqa: PTH102, PTH103, PTH106, PTH112, PTH115, PTH120, PTH211
+# ruff: noqa: PTH102, PTH106, PTH110, PTH112, PTH115, PTH120, PTH211
 from __future__ import annotations
 
 import os
 
 from rayfleet.kubelet.shim import syscalls
 
-OWN = {"tmp", "run", "proc"}  # never the machine's: leftovers there would outlive the Pod, and /run holds the machine's sockets
+OWN = {"tmp", "run", "proc", "dev"}  # never the machine's: leftovers there would outlive the Pod, and /run holds the machine's sockets
 OLD = "/.old"
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+ACCELERATORS = ("nvidia", "dri", "kfd", "accel", "neuron")
+DEV_LINKS = {
+    "ptmx": "pts/ptmx",
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+}
+SHARED_PROC = ("sys", "irq", "bus", "fs", "sysrq-trigger")
 
 
 def build(place: str, mounts: list[list[str]]) -> None:
@@ -27,8 +37,8 @@ def build(place: str, mounts: list[list[str]]) -> None:
         for entry in sorted(entries, key=lambda entry: entry.name):
             bind_top(entry, f"{place}/{entry.name}")
     os.mkdir(place + OLD)
-    os.makedirs(f"{place}/proc", exist_ok=True)
-    syscalls.mount("proc", f"{place}/proc", "proc")
+    furnish_dev(f"{place}/dev")
+    furnish_proc(f"{place}/proc")
     os.chdir(place)
     syscalls.pivot_root(".", "." + OLD)
     os.chdir("/")
@@ -45,6 +55,29 @@ def bind_top(entry: os.DirEntry[str], target: str) -> None:
     create(target, entry.is_dir())
     if entry.name not in OWN:
         bind(entry.path, target, read_only=True)
+
+
+def furnish_dev(dev: str) -> None:
+    """No disks: root in a container could write to them. Terminals are the container's own."""
+    syscalls.mount("rayfleet", dev, "tmpfs", 0, "mode=755,size=64k")
+    with os.scandir("/dev") as entries:
+        for entry in entries:
+            if entry.name in DEVICES or entry.name.startswith(ACCELERATORS):
+                create(f"{dev}/{entry.name}", entry.is_dir())
+                syscalls.mount(entry.path, f"{dev}/{entry.name}", "", syscalls.MS_BIND | syscalls.MS_REC)
+    for name in ("pts", "shm"):
+        create(f"{dev}/{name}", True)
+    syscalls.mount("devpts", f"{dev}/pts", "devpts", 0, "newinstance,ptmxmode=0666,mode=0620")
+    for name, target in DEV_LINKS.items():
+        os.symlink(target, f"{dev}/{name}")
+
+
+def furnish_proc(proc: str) -> None:
+    """The kernel's settings are the machine's, and cannot be changed."""
+    syscalls.mount("proc", proc, "proc")
+    for name in SHARED_PROC:
+        if os.path.exists(f"{proc}/{name}"):
+            bind(f"{proc}/{name}", f"{proc}/{name}", read_only=True)
 
 
 def put(kind: str, source: str, target: str, mode: str) -> None:

@@ -9,6 +9,7 @@ CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
 MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 0x1, 0x20, 0x1000, 0x4000, 0x40000
 MNT_DETACH = 2
+PR_CAPBSET_DROP, LAST_CAPABILITY = 24, 63
 AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY = -100, 0x8000, 0x1
 KEPT_ON_REMOUNT = os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC  # the same bits as MS_NOSUID, MS_NODEV and MS_NOEXEC
 
@@ -46,6 +47,13 @@ def pivot_root(new: str, old: str) -> None:
 def sethostname(name: str) -> None:
     raw = name.encode()
     checked(libc.sethostname(raw, len(raw)), "sethostname")
+
+
+def drop_capabilities(kept: frozenset[int]) -> None:
+    """Root's other capabilities are lost with the next exec, for good."""
+    for capability in range(LAST_CAPABILITY + 1):
+        if capability not in kept:
+            libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # refused for numbers that this kernel does not know
 
 
 class MountAttributes(ctypes.Structure):
