@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import aiohttp
 from rayfleet.api.meta import PODS, SERVICES
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
+from rayfleet.kube.errors import ServerError, TooManyRequests, Unreachable
 from rayfleet.kubelet import node, substitutes
 from rayfleet.kubelet.clusterip import ClusterIPs
 from rayfleet.kubelet.dns import DnsServer
@@ -27,6 +29,8 @@ from rayfleet.kubelet.server import Server
 from rayfleet.kubelet.settings import KubeletSettings
 from rayfleet.runtime.informer import Informer
 
+log = logging.getLogger(__name__)
+REGISTER_RETRY = 0.5  # seconds
 STARTED_AT_ONCE = 8  # sandboxes
 
 
@@ -57,8 +61,7 @@ class Kubelet:
         self.settings.pods.mkdir(parents=True, exist_ok=True)
         substitutes.write(self.settings.substitutes)
         await self.network.lay()
-        about = node.node_status(self.settings.node, self.settings.address, self.settings.port, time.time())
-        await node.register(self.client, node.node_object(self.settings.node), about)
+        await self.register()
         self.tasks = [asyncio.create_task(cache.run()) for cache in (self.pod_cache, self.service_cache)]
         self.tasks.append(asyncio.create_task(node.renew_for_ever(self.client, self.settings.node, self.settings.lease_seconds)))
         await self.pod_cache.synced()
@@ -68,6 +71,18 @@ class Kubelet:
         await self.cluster_ips.start()
         await self.pods.sweep()
         self.pods.start()
+
+    async def register(self) -> None:
+        """Waits for an API server that is not there yet. Raises ApiError when it refuses."""
+        about = node.node_status(self.settings.node, self.settings.address, self.settings.port, time.time())
+        waited = False
+        while True:
+            try:
+                return await node.register(self.client, node.node_object(self.settings.node), about)
+            except (Unreachable, ServerError, TooManyRequests) as error:
+                log.log(logging.DEBUG if waited else logging.WARNING, "waiting for the API server: %s", error)
+                waited = True
+                await asyncio.sleep(error.retry_after or REGISTER_RETRY)
 
     async def close(self) -> None:
         """Ends the kubelet and none of its Pods."""
@@ -90,9 +105,14 @@ async def run_kubelet(settings: KubeletSettings, *, ready: Callable[[], None] = 
         kubelet = Kubelet(client, settings)
         try:
             with stop_signal() as stopped:
-                await kubelet.start()
-                ready()
-                await stopped.wait()
+                end = asyncio.create_task(stopped.wait())
+                start = asyncio.create_task(kubelet.start())
+                await asyncio.wait((start, end), return_when=asyncio.FIRST_COMPLETED)
+                if start.done():
+                    start.result()
+                    ready()
+                await end
+                start.cancel()
         finally:
             await kubelet.close()
 

@@ -118,7 +118,10 @@ class Worker:
             return error.retry_after or API_RETRY
         except (SandboxError, NetworkError, OSError) as error:
             self.tell("Warning", "FailedCreatePodSandBox", str(error))
-            return CONFIG_RETRY * self.house.settings.backoff_scale
+        except Exception as error:  # nonsense in one Pod's spec is that Pod's trouble alone
+            log.exception("pod %s cannot be synced", self.pod.metadata.key)
+            self.tell("Warning", "FailedSync", f"{type(error).__name__}: {error}")
+        return CONFIG_RETRY * self.house.settings.backoff_scale
 
     async def sync(self) -> float | None:
         if self.absent or self.pod.metadata.deletion_timestamp:

@@ -68,13 +68,17 @@ def namespace(pid: int) -> str:
 
 def remains(state: Path) -> dict[str, object]:
     """What is there of Pods: processes, namespaces, links, mounts, directories. All empty after a good end."""
-    links = subprocess.run([tool("ip"), "-o", "link"], capture_output=True, text=True, check=True).stdout
     return {
         "processes": shims(state),
-        "links": [line for line in links.splitlines() if LINK_PREFIX in line],
+        "links": [line for line in links().splitlines() if LINK_PREFIX in line],
         "mounts": [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(state) in line],
         "directories": sorted(path.name for path in (state / "pods").glob("*")),
     }
+
+
+def links() -> str:
+    """The network links of this namespace, a line for each."""
+    return subprocess.run([tool("ip"), "-o", "link"], capture_output=True, text=True, check=True).stdout
 
 
 NOTHING: dict[str, object] = {"processes": [], "links": [], "mounts": [], "directories": []}

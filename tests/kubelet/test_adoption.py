@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from rayfleet.api.meta import PODS
 from rayfleet.kubelet.sweep import sweep
-from tests.kubelet.namespaces import NOTHING, remains, shims
+from tests.kubelet.namespaces import NOTHING, links, remains, shims
 from tests.kubelet.world import FOR_EVER, World, is_true, pod, until
 
 pytestmark = pytest.mark.namespaces
@@ -45,6 +47,31 @@ async def test_a_kubelet_that_is_asked_to_end_leaves_its_pods(bare_world: World)
     assert shims(world.settings.state)
     await world.start_kubelet()
     assert (await world.status()) == before
+
+
+async def test_a_kubelet_waits_for_an_api_server_that_comes_later(bare_world: World) -> None:
+    world = bare_world
+    await world.stop_api()
+    starting = asyncio.create_task(world.start_kubelet_process())
+    await until("the bridge is laid", lambda: "rf0" in links())
+    assert not starting.done()
+    await world.start_api()
+    await asyncio.wait_for(starting, 20)
+    await world.apply(pod(FOR_EVER))
+    await world.becomes_ready()
+
+
+async def test_pods_live_on_while_the_api_server_is_away(bare_world: World) -> None:
+    world = bare_world
+    await world.start_kubelet_process()
+    await world.apply(pod("sleep 0.5; exit 6", restartPolicy="Never"))
+    await world.reaches("Running")
+    alive = shims(world.settings.state)
+    await world.stop_api()
+    await until("the Pod has ended", lambda: len(shims(world.settings.state)) < len(alive))
+    await world.start_api()
+    ended = await world.reaches("Failed")
+    assert ended["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 6
 
 
 async def test_pods_that_were_deleted_meanwhile_are_swept(bare_world: World) -> None:

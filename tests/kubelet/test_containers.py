@@ -163,6 +163,14 @@ async def test_an_image_of_another_ray_is_told_once(world: World) -> None:
     assert len(await until("an event", lambda: world.events("ImageMismatch"))) == 1
 
 
+async def test_nonsense_in_one_pod_is_told_and_harms_no_other(world: World) -> None:
+    volumes = [{"name": "v", "emptyDir": {"medium": "Memory", "sizeLimit": "a lot"}}]
+    await world.apply(pod(FOR_EVER, "nonsense", volumes=volumes))
+    await world.apply(pod(FOR_EVER))
+    await world.becomes_ready()
+    assert "no quantity" in (await until("an event", lambda: world.events("FailedSync")))[0]
+
+
 async def test_a_pod_ends_when_its_deadline_has_passed(world: World) -> None:
     await world.apply(pod(FOR_EVER, activeDeadlineSeconds=1))
     status = await world.reaches("Failed")

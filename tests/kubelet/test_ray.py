@@ -60,7 +60,15 @@ async def test_a_job_runs_over_head_and_worker(world: World) -> None:
     service = {"selector": {"app": "head"}, "clusterIP": "None", "ports": [{"name": "gcs", "port": 6379}], "publishNotReadyAddresses": True}
     await world.apply({"metadata": {"name": "head", "namespace": "default"}, "spec": service}, SERVICES)
     wait = {"name": "wait", "image": "i", "command": ["bash", "-c", WAIT]}
-    await world.apply(ray_pod("head", "--head --dashboard-host=0.0.0.0"))
+    head_pod = ray_pod("head", "--head --dashboard-host=0.0.0.0")
+    # Ray's control store answers the standard health service: Kubernetes' own kind of probe for it.
+    head_pod["spec"]["containers"][0]["startupProbe"] = {
+        "grpc": {"port": 6379},
+        "periodSeconds": 1,
+        "timeoutSeconds": 5,
+        "failureThreshold": 120,
+    }
+    await world.apply(head_pod)
     await world.apply(ray_pod("worker", f"--address={HEAD}:6379", initContainers=[wait]))
     head = await world.becomes_ready("head", PATIENCE)
     await world.becomes_ready("worker", PATIENCE)

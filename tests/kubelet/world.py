@@ -51,14 +51,21 @@ class World:
     def __init__(self, state: Path, environment: Path) -> None:
         self.settings = KubeletSettings(state / "kubeconfig", state, environment, backoff_scale=0.02)
         self.client = Client(Connection(f"http://127.0.0.1:{API_PORT}"))
+        self.store = Store(":memory:")
         self.kubelet: Kubelet | None = None
         self.process: asyncio.subprocess.Process | None = None
 
     async def open(self) -> None:
         self.settings.kubeconfig.write_text(KUBECONFIG)
-        self.runner = web.AppRunner(ApiServer(Store(":memory:")).app(), shutdown_timeout=0.1)
+        await self.start_api()
+
+    async def start_api(self) -> None:
+        self.runner = web.AppRunner(ApiServer(self.store).app(), shutdown_timeout=0.1, handler_cancellation=True)
         await self.runner.setup()
-        await web.TCPSite(self.runner, "0.0.0.0", API_PORT).start()
+        await web.TCPSite(self.runner, "0.0.0.0", API_PORT, reuse_address=True).start()
+
+    async def stop_api(self) -> None:
+        await self.runner.cleanup()
 
     async def close(self) -> None:
         for pod in await self.client.list(PODS):
