@@ -10,7 +10,7 @@ import msgspec
 from rayfleet.api.meta import Key, Resource
 from rayfleet.kube.errors import ApiError, NotFound, Unreachable
 from rayfleet.runtime.gate import Shut
-from rayfleet.sim.store import Obj, Request
+from rayfleet.sim.store import Obj, Request, owner_uid
 
 if TYPE_CHECKING:
     from rayfleet.sim.leader import Leader
@@ -80,4 +80,6 @@ class SimClient:
         await leader.clock.sleep(self.latency())
         if fault == "lost-response":
             raise Unreachable("the answer was lost")
+        if request.verb == "create":
+            leader.seen.add((owner_uid(answer), request.name))
         return answer

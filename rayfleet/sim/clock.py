@@ -50,6 +50,8 @@ class VirtualClock:
     def __init__(self, start: float = START) -> None:
         self.start = start
         self.loop = VirtualLoop()
+        self.error: BaseException | None = None
+        self.loop.set_exception_handler(self._failed)
 
     @property
     def now(self) -> float:
@@ -82,12 +84,24 @@ class VirtualClock:
             return
 
     def run(self, seconds: float) -> None:
-        """Let so many seconds pass."""
-        self.loop.call_later(seconds, self.loop.stop)
+        """Let so many seconds pass. Raises what went wrong in them."""
+        end = self.loop.call_later(seconds, self.loop.stop)
         self.loop.run_forever()
+        end.cancel()
+        if self.error is not None:
+            raise self.error
+
+    def fail(self, error: BaseException) -> None:
+        """Stop everything: the first error is the one that counts, whoever would have caught it."""
+        self.error = self.error or error
+        self.loop.stop()
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        self.fail(context.get("exception") or RuntimeError(context["message"]))
 
     def close(self) -> None:
         """End what still runs, and give the loop back."""
+        self.loop.set_exception_handler(lambda loop, context: None)
         tasks = asyncio.all_tasks(self.loop)
         for task in tasks:
             task.cancel()

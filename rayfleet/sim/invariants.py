@@ -4,7 +4,7 @@ S1   one living head Pod per cluster            S2   no more workers than the sp
 S3   a delete carries the UID of an own object  S4   objects of others are not touched
 S10  nothing is made for a suspended cluster    S11  nor for one that is seen to be gone or going
 S14  the spec is the users'                     S16  everything stays in the cluster's namespace
-N1   no Pod gets the name of another Pod that an operator deleted, or that went while an operator ran that still runs
+N1   no Pod gets the name of one that its maker has seen, nor of one that any operator deleted, as far as its maker could know
 W2   a status is written only when its meaning changed
 """
 
@@ -32,11 +32,10 @@ class Violation(AssertionError):
 
 @dataclass
 class Name:
-    """What became of a Pod's name: by whom the Pod was told to go, when it went, and which operators ran then."""
+    """What became of a Pod's name. `fenced` is the owner's version when an operator first told the Pod to go, 0 if none did."""
 
-    deleted_by: str = ""
-    gone_at: float | None = None
-    witnesses: tuple[str, ...] = ()
+    gone: bool = False
+    fenced: int = 0
 
 
 @dataclass
@@ -65,7 +64,9 @@ class Invariants:
 
     def fail(self, invariant: str, text: str) -> None:
         story = "\n".join(self.trace)
-        raise Violation(f"{invariant}: {text} (seed {self.world.seed}, {self.world.clock.elapsed:.3f} s)\n{story}")
+        error = Violation(f"{invariant}: {text} (seed {self.world.seed}, {self.world.clock.elapsed:.3f} s)\n{story}")
+        self.world.clock.fail(error)
+        raise error
 
     def check_request(self, request: Request) -> None:
         turn = TURN.get()
@@ -85,17 +86,16 @@ class Invariants:
         if request.resource == PODS and not isinstance(cluster, Undecodable) and cluster.spec.suspend:
             self.fail("S10", f"{request} for a suspended cluster")
         if request.resource == PODS:
-            self.check_name(request, turn.uid)
+            self.check_name(request, turn)
 
-    def check_name(self, request: Request, uid: str) -> None:
-        known = self.names.get(uid, {}).get(request.name)
-        if known is None or known.gone_at is None:
+    def check_name(self, request: Request, turn: Turn) -> None:
+        known = self.names.get(turn.uid, {}).get(request.name)
+        if known is None or not known.gone:
             return
-        if known.deleted_by.startswith(OPERATOR):
-            self.fail("N1", f"{request}: {known.deleted_by} deleted a Pod of that name")
-        running = {leader.name for leader in self.world.leaders}
-        if running.intersection(known.witnesses):
-            self.fail("N1", f"{request}: a Pod of that name went while {', '.join(known.witnesses)} ran")
+        if known.fenced and int(turn.observed.cluster.metadata.resource_version) >= known.fenced:
+            self.fail("N1", f"{request}: an operator deleted a Pod of that name")
+        if (turn.uid, request.name) in turn.leader.seen:
+            self.fail("N1", f"{request}: {request.actor} has seen another Pod of that name")
 
     def check_write(self, request: Request, change: Change) -> None:
         turn = TURN.get()
@@ -125,11 +125,11 @@ class Invariants:
         if change.type == "ADDED":
             self.names.setdefault(uid, {})[name] = Name()
         known = self.names[uid][name]
-        if request.verb == "delete" and not known.deleted_by:
-            known.deleted_by = request.actor
+        if request.verb == "delete" and request.actor.startswith(OPERATOR) and not known.fenced:
+            owner = self.world.store.get(RAYCLUSTERS, TURN.get().key)
+            known.fenced = int(owner["metadata"]["resourceVersion"]) if owner else 0
         if change.type == "DELETED":
-            known.gone_at = self.world.clock.now
-            known.witnesses = tuple(leader.name for leader in self.world.leaders)
+            known.gone = True
         self.count(request, uid)
 
     def allow(self, cluster: Obj) -> None:

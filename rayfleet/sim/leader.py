@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
-from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Key, ObjectMeta, Resource
+from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Key, ObjectMeta, Resource, controller_of
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView, ServiceView
 from rayfleet.planning.actions import Create
@@ -121,6 +121,13 @@ class Leader:
             self.kind(), informers, applier, self.queue, visibility, self.backoffs, cast(Any, Unmeasured()), clock=clock
         )
         self.controller.attach()
+        self.seen: set[tuple[str, str]] = set()  # (owner's UID, name) of every Pod that this process knows of
+        self.watches[PODS].subscribe(self.see)
+
+    def see(self, old: Any, new: Any) -> None:
+        meta: ObjectMeta = (new or old).metadata
+        if owner := controller_of(meta):
+            self.seen.add((owner.uid, meta.name))
 
     def kind(self) -> Kind[Observed]:
         children = (Child(PODS, PodView), Child(SERVICES, ServiceView))
@@ -143,7 +150,11 @@ class Leader:
         pace = self.world.pace
         if self.dice.random() < pace.skipped:
             return Plan(requeue_after=self.dice.uniform(0.1, 3.0))
-        plan = self.world.planner(observed)
+        try:
+            plan = self.world.planner(observed)
+        except Exception as error:
+            self.world.clock.fail(error)
+            raise
         turn = Turn(self, observed.cluster.metadata.key, self.clock.time(), observed, plan)
         TURN.set(turn)
         self.world.planned(turn)

@@ -47,6 +47,14 @@ def weather(seed: int) -> Pace:
 def storm(seed: int, leaders: int = 1, *, planner: Planner = plan, prepare: Callable[[World], None] | None = None) -> Outcome:
     """Raises Violation when an invariant breaks, or when the world does not come to rest as wanted."""
     world = World(seed, pace=weather(seed), planner=planner)
+    try:
+        return rage(world, leaders, prepare)
+    finally:
+        world.close()
+
+
+def rage(world: World, leaders: int, prepare: Callable[[World], None] | None) -> Outcome:
+    seed = world.seed
     rules = Invariants(world)
     dice = Random(seed * 7 + leaders)
     cluster = manifests.random_cluster("demo", dice)
@@ -72,7 +80,6 @@ def storm(seed: int, leaders: int = 1, *, planner: Planner = plan, prepare: Call
     chaos.stop()
     world.faults.stop()
     calm(world, rules)
-    world.close()
     return Outcome(world.faults.counts + chaos.counts + fates, world.actions, world.trace, rules.writes)
 
 
