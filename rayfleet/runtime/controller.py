@@ -142,6 +142,8 @@ class Controller(Generic[O]):
         observed_at = self._clock.time()
         observed = await self.kind.observe(self._reader, key, observed_at)
         owner = self._reader.get(self.kind.resource, key)
+        if owner is None:
+            self._forget(key)
         if observed is None or owner is None:
             return "gone"
         plan = self.kind.plan(observed)
@@ -169,14 +171,18 @@ class Controller(Generic[O]):
         meta: ObjectMeta = (new or old).metadata
         if new is None:
             self._gone.forget(meta.uid)
-            self._backoffs.forget(meta.key)
-            self._applier.forget(meta.key)
-            self._queue.forget(meta.key)
-            self._metrics.troubled(meta.key, 0)
+            self._forget(meta.key)
             return
         if old is not None and old.metadata.generation != meta.generation:
             self._backoffs.hurry(meta.key, self._clock.time())
         self._queue.add(meta.key)
+
+    def _forget(self, key: Key) -> None:
+        """Also when a look at a key finds nothing: one that was under way when the object went may have left something behind."""
+        self._backoffs.forget(key)
+        self._applier.forget(key)
+        self._queue.forget(key)
+        self._metrics.troubled(key, 0)
 
     def _child_changed(self, old: Any, new: Any) -> None:
         for value in (new, old):  # a child may change hands

@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 
 WINDOW = 300.0
 REMEMBERED = 4096
-QUEUED = 1000
-SENDERS = 4
+QUEUED = 5000
+SENDERS = 8
 ATTEMPTS = 3
 CONTROLLER = "rayfleet"
 
@@ -51,7 +51,13 @@ class Recorder:
     """`count_event(outcome)` hears of each event: created, repeated, dropped or refused. `run` it in a task."""
 
     def __init__(
-        self, gate: Gate, *, instance: str, clock: Clock = SYSTEM, count_event: Callable[[str], None] = lambda outcome: None
+        self,
+        gate: Gate,
+        *,
+        instance: str,
+        clock: Clock = SYSTEM,
+        count_event: Callable[[str], None] = lambda outcome: None,
+        room: int = QUEUED,
     ) -> None:
         self._gate = gate
         self._instance = instance
@@ -59,7 +65,7 @@ class Recorder:
         self._count = count_event
         self._known: OrderedDict[tuple[str, str, str], Series] = OrderedDict()
         self._repeated: set[Series] = set()
-        self._queue: asyncio.Queue[Series] = asyncio.Queue(QUEUED)
+        self._queue: asyncio.Queue[Series] = asyncio.Queue(room)
         self._timer: Timer | None = None
         self._serial = count()
 
@@ -75,7 +81,7 @@ class Recorder:
             self._repeated.add(series)
             self._arm(now)
             return
-        name = f"{regarding.name[:200]}.{int(self._clock.time() * 1e6):x}{next(self._serial) % 4096:03x}"
+        name = f"{regarding.name[:200]}.{int(self._clock.time() * 1e6):x}{next(self._serial) % 0x100000:05x}"
         series = Series(resource, regarding, event, name, now, now, now)
         self._known[identity] = series
         if len(self._known) > REMEMBERED:

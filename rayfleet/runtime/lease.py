@@ -45,9 +45,7 @@ class LeaseSettings:
 class Elector:
     """`run` it in a task; `held()` says whether this process may write right now."""
 
-    def __init__(
-        self, client: Client, settings: LeaseSettings, clock: Clock = SYSTEM, dice: Callable[[], float] = random.random
-    ) -> None:
+    def __init__(self, client: Client, settings: LeaseSettings, clock: Clock = SYSTEM, dice: Callable[[], float] = random.random) -> None:
         self.settings = settings
         self._client = client
         self._clock = clock

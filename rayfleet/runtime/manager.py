@@ -166,9 +166,7 @@ class Manager:
         queue = Dispenser(WorkQueue(self.settings.pace), self._clock)
         visibility = Visibility(queue.add, self._clock, self.settings.patience)
         backoffs = Backoffs()
-        applier = Applier(
-            kind.resource, self.gate, informers, visibility, backoffs, self.recorder.record, self._lookup, self._clock
-        )
+        applier = Applier(kind.resource, self.gate, informers, visibility, backoffs, self.recorder.record, self._lookup, self._clock)
         metrics = self.metrics.of_kind(kind.resource.kind, queue.__len__)
         controller = Controller(
             kind, informers, applier, queue, visibility, backoffs, metrics, workers=self.settings.workers, clock=self._clock

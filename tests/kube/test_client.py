@@ -121,6 +121,12 @@ async def test_a_busy_server_is_asked_again_but_not_to_create(api: FakeApi, clie
     found = await client.get(PODS, "one", "default")
     await client.delete(PODS, "one", "default", uid=found["metadata"]["uid"])
     assert len(api.seen("GET")) == 3 and len(api.seen("DELETE")) == 2
+    api.faults.append(Fault("POST", "pods", 429, "TooManyRequests", headers={"Retry-After": "0"}))
+    api.faults.append(Fault("DELETE", "pods", 503, "ServiceUnavailable", headers={"Retry-After": "0"}))
+    with pytest.raises(TooManyRequests):
+        await client.create(PODS, pod("two"))
+    with pytest.raises(ServerError):
+        await client.delete(PODS, "one", "default")
 
 
 async def test_retries_are_bounded_and_a_pause_beyond_the_deadline_is_the_callers(api: FakeApi, client: Client) -> None:

@@ -8,12 +8,13 @@ from contextlib import asynccontextmanager
 from rayfleet.api.meta import ObjectMeta
 from rayfleet.kube.client import Client
 from rayfleet.planning.plan import Event
-from rayfleet.runtime.events import QUEUED, WINDOW, Recorder
+from rayfleet.runtime.events import WINDOW, Recorder
 from rayfleet.runtime.gate import Gate
 from tests.kube.fakeapi import FakeApi, Fault, running, until
 from tests.runtime.clocks import ManualClock
 from tests.runtime.nouns import THINGS
 
+ROOM = 100
 ABOUT = ObjectMeta(name="demo", namespace="team", uid="u1")
 MADE = Event("Normal", "CreatedPod", "Created Pod demo-1: it was missing", "Create")
 
@@ -25,7 +26,9 @@ class Desk:
         self.counts: Counter[str] = Counter()
         self.open = True
         gate = Gate(client, is_open=lambda: self.open)
-        self.recorder = Recorder(gate, instance="op-1", clock=self.clock, count_event=lambda outcome: self.counts.update([outcome]))
+        self.recorder = Recorder(
+            gate, instance="op-1", clock=self.clock, count_event=lambda outcome: self.counts.update([outcome]), room=ROOM
+        )
 
     def tell(self, event: Event = MADE, about: ObjectMeta = ABOUT) -> None:
         self.recorder.record(THINGS, about, event)
@@ -98,12 +101,12 @@ async def test_telling_never_waits_and_what_is_too_much_is_dropped() -> None:
     async with desk() as d:
         held = asyncio.Event()
         d.api.faults.append(Fault("POST", "/events", hold=held, times=10**6))
-        for number in range(QUEUED + 50):
+        for number in range(ROOM + 50):
             d.tell(Event("Normal", "CreatedPod", f"number {number}"))
         assert d.counts["dropped"] == 50
         held.set()
         await d.recorder.flushed()
-        assert len(d.stored()) == QUEUED
+        assert len(d.stored()) == ROOM
 
 
 async def test_refusals_end_and_a_busy_server_is_asked_again() -> None:

@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 import pytest
 
-from rayfleet.api.meta import PODS
+from rayfleet.api.meta import PODS, ObjectMeta
 from rayfleet.kube.client import Client
 from rayfleet.runtime.informer import Informer
 from tests.kube.fakeapi import FakeApi, Fault, line, running, until
@@ -230,6 +231,31 @@ async def test_an_object_that_cannot_be_read_spoils_nothing_else(api: FakeApi, c
         assert informer.get("default", "good").spec.replicas == 1
         api.store.remove("things", "default", "good")
         await until(lambda: names(informer) == {"bad"})
+
+
+async def test_a_kind_may_decode_by_itself(api: FakeApi) -> None:
+    class Broken(msgspec.Struct):
+        metadata: ObjectMeta
+        why: str = ""
+
+    def decode(raw: bytes) -> Any:
+        try:
+            return msgspec.json.decode(raw, type=Thing)
+        except msgspec.ValidationError as error:
+            return Broken(msgspec.json.decode(raw, type=Broken).metadata, str(error))
+
+    api.store.create("things", "default", thing("bad") | {"spec": {"replicas": "three"}})
+    async with informing(api, THINGS, Thing, decode=decode) as informer:
+        await until(lambda: api.watchers)
+        assert "spec.replicas" in informer.get("default", "bad").why
+        api.store.patch("things", "default", "bad", {"spec": {"replicas": 3}}, False)
+        await until(lambda: isinstance(informer.get("default", "bad"), Thing))
+        api.store.patch("things", "default", "bad", {"spec": {"replicas": "four"}}, False)
+        await until(lambda: isinstance(informer.get("default", "bad"), Broken))
+        api.bookmark("things")
+        api.store.remove("things", "default", "bad")
+        await until(lambda: not informer.values())
+        assert informer.told == ["+bad", "~bad", "~bad", "-bad"]
 
 
 async def test_a_subscriber_that_fails_hurts_nobody_else(api: FakeApi) -> None:
