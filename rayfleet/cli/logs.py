@@ -81,14 +81,21 @@ async def print_pod_log(
     client: Client, namespace: str, name: str, container: str | None, *, follow: bool, previous: bool, tail: int | None
 ) -> None:
     """As it comes, byte for byte."""
+    import sys
     from urllib.parse import urlencode
 
     from rayfleet.api.meta import PODS
 
-    query = {"container": container, "follow": "true" if follow else None, "previous": "true" if previous else None}
+    chosen = container or first_container(await client.get(PODS, name, namespace))
+    query = {"container": chosen, "follow": "true" if follow else None, "previous": "true" if previous else None}
     query["tailLines"] = None if tail is None else str(tail)
     given = urlencode({key: value for key, value in query.items() if value is not None})
-    out = click.get_binary_stream("stdout")
-    async for part in client.stream(PODS.path(namespace, name, "log") + (f"?{given}" if given else "")):
-        out.write(part)
-        out.flush()
+    async for part in client.stream(f"{PODS.path(namespace, name, 'log')}?{given}"):
+        sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+
+
+def first_container(pod: dict[str, Any]) -> str:
+    """The one that an annotation names, as kubectl does it, else the first."""
+    named = (pod["metadata"].get("annotations") or {}).get("kubectl.kubernetes.io/default-container")
+    return str(named or pod["spec"]["containers"][0]["name"])
