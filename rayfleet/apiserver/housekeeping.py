@@ -81,10 +81,13 @@ class Housekeeping:
         for dependent in self._api.store.dependents(record.uid):
             self._add(dependent)
         # Whoever waits for the end of this object may be ready now.
-        owners = [self._api.store.by_uid(uid) for uid in record.owners]
-        home = self._api.store.get("namespaces", "", record.namespace)
-        definition = self._api.store.get(DEFINITIONS, "", record.resource)
-        for waiting in (*owners, home, definition):
+        store = self._api.store
+        holders = [store.by_uid(uid) for uid in record.owners]
+        if store.is_empty(record.namespace):
+            holders.append(store.get("namespaces", "", record.namespace))
+        if store.is_unused(record.resource):
+            holders.append(store.get(DEFINITIONS, "", record.resource))
+        for waiting in holders:
             if waiting is not None and b'"deletionTimestamp":' in waiting.data:
                 self._add(waiting)
 

@@ -63,6 +63,13 @@ class Store:
     def count(self, resource: str, namespace: str) -> int:
         return len(self._tables.get(resource, {}).get(namespace, ()))
 
+    def is_empty(self, namespace: str) -> bool:
+        """Whether nothing is left in a namespace."""
+        return not any(table.get(namespace) for table in self._tables.values())
+
+    def is_unused(self, resource: str) -> bool:
+        return not any(self._tables.get(resource, {}).values())
+
     def resources(self) -> list[str]:
         return sorted(resource for resource, table in self._tables.items() if any(table.values()))
 

@@ -32,13 +32,17 @@ class Watch:
         self._clock = call.api.clock
         self.lines: list[bytes] = []
         self.wake = asyncio.Event()
+        self.behind = False
+        """too many changes wait: no more are taken, and the stream ends after them"""
         self.seen = 0
         """changes up to this version are in what was sent at the start"""
 
     def offer(self, change: Change) -> None:
-        if change.version > self.seen and len(self.lines) < BACKLOG and (line := self._line(change)):
-            self.lines.append(line)
-            self.wake.set()
+        if change.version <= self.seen or self.behind or not (line := self._line(change)):
+            return
+        self.lines.append(line)
+        self.behind = len(self.lines) >= BACKLOG
+        self.wake.set()
 
     def offer_initial(self, records: Iterable[Record]) -> None:
         for record in records:
@@ -145,6 +149,7 @@ def _begin(call: Call, subscription: Watch) -> bool:
         return False
     for change in missed:
         subscription.offer(change)
+    subscription.seen = store.published
     return True
 
 
@@ -152,7 +157,7 @@ async def _stream(call: Call, subscription: Watch, response: web.StreamResponse,
     loop, store = asyncio.get_running_loop(), call.api.store
     deadline = loop.time() + (call.number("timeoutSeconds") or random.uniform(1800, 3600))
     bookmarks = call.flag("allowWatchBookmarks")
-    while not watches.closing and len(subscription.lines) < BACKLOG:
+    while not watches.closing and not subscription.behind:
         if subscription.lines:
             lines, subscription.lines = subscription.lines, []
             subscription.wake.clear()
