@@ -7,9 +7,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import struct
-from typing import Any
+from typing import Any, Protocol
 
-from rayfleet.kubelet.resolver import Found, Resolver
+from rayfleet.kubelet.resolver import Found
 from rayfleet.kubelet.settings import KubeletSettings
 
 PORT = 53
@@ -73,8 +73,14 @@ def judge(found: Found, kind: int) -> tuple[int, list[bytes]]:
     return NOERROR, [record(A, ipaddress.IPv4Address(address).packed) for address in found.addresses] if kind == A else []
 
 
+class Names(Protocol):
+    """What knows the names; see resolver."""
+
+    def find(self, name: str) -> Found: ...
+
+
 class DnsServer:
-    def __init__(self, settings: KubeletSettings, resolver: Resolver) -> None:
+    def __init__(self, settings: KubeletSettings, resolver: Names) -> None:
         self.settings, self.resolver = settings, resolver
         self.transport: asyncio.DatagramTransport | None = None
         self.server: asyncio.Server | None = None

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import sys
+import venv
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,6 +78,15 @@ async def test_a_container_cannot_harm_the_machine_or_look_at_its_neighbours(wor
     )
     assert told[:1] == ["fd full null ptmx pts random shm stderr stdin stdout tty urandom zero "]
     assert int(told[1]) <= 5
+
+
+async def test_hidden_directories_are_empty_and_an_environment_inside_one_is_not(bare_world: World, tmp_path: Path) -> None:
+    world, here = bare_world, Path(__file__).parent
+    venv.create(tmp_path / "env", with_pip=False)  # in /tmp, which every container has of its own
+    world.settings = replace(world.settings, environment=tmp_path / "env", hidden=(here,))
+    await world.start_kubelet()
+    told = await finished_log(world, pod(f"ls -A {here} | wc -l; python -c 'import sys; print(sys.prefix)'"))
+    assert told == ["0", str(tmp_path / "env")]
 
 
 async def test_init_containers_run_in_order_before_all_others(world: World) -> None:

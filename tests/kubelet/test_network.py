@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rayfleet.api.meta import PODS, SERVICES
 from rayfleet.kubelet import dns
+from rayfleet.kubelet.network import Network
+from rayfleet.kubelet.resolver import OUTSIDE, Found
+from rayfleet.kubelet.settings import KubeletSettings
 from tests.kubelet.world import World, pod, until
 
 pytestmark = pytest.mark.namespaces
@@ -67,6 +71,34 @@ async def test_names(world: World) -> None:
     assert await ask(f"h.headless.{zone}") == (dns.NOERROR, 1)
     assert await ask(f"H.Headless.{zone.upper()}") == (dns.NOERROR, 1)
     assert await ask(f"{address.replace('.', '-')}.default.pod.cluster.local") == (dns.NOERROR, 1)
+
+
+async def test_names_outside_go_to_the_upstream_when_there_is_one(network: None, tmp_path: Path) -> None:
+    settings = KubeletSettings(tmp_path / "kubeconfig", tmp_path, tmp_path, upstream_dns="127.0.0.9")
+    await Network(settings).lay()
+    server = dns.DnsServer(settings, NoNames())
+    await server.start()
+    assert await ask("example.com") == (dns.SERVFAIL, 0)
+
+    class Upstream(asyncio.DatagramProtocol):
+        def connection_made(self, transport: Any) -> None:
+            self.transport = transport
+
+        def datagram_received(self, data: bytes, addr: Any) -> None:
+            self.transport.sendto(dns.reply(data, len(data), dns.NOERROR, [dns.record(dns.A, b"\x09" * 4)], 512), addr)
+
+    upstream, _ = await asyncio.get_running_loop().create_datagram_endpoint(Upstream, local_addr=("127.0.0.9", dns.PORT))
+    for transport in ("udp", "tcp"):
+        assert await ask("example.com", transport=transport) == (dns.NOERROR, 1)
+    upstream.close()
+    await server.close()
+
+
+class NoNames:
+    """A resolver for which every name is outside."""
+
+    def find(self, name: str) -> Found:
+        return OUTSIDE
 
 
 async def test_a_headless_name_lists_ready_pods_only_unless_asked_for_all(world: World) -> None:
