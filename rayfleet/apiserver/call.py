@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from rayfleet.apiserver import protobuf
 from rayfleet.apiserver.address import Address
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.form import Form, form_of
@@ -86,7 +87,9 @@ class Call:
 
 
 def decoded(body: bytes, content_type: str) -> Any:
-    """JSON, or YAML where the content type says so. Raises 400."""
+    """JSON, or YAML or protobuf where the content type says so. Raises 400, 415."""
+    if content_type == protobuf.MEDIA_TYPE:
+        return protobuf.decoded(body)
     try:
         if "yaml" in content_type:
             import yaml

@@ -116,3 +116,16 @@ async def test_old_events_of_a_watch_are_still_sent_in_order(peer: Peer) -> None
     events = await take(peer.watch(f"{PODS}?watch=1&resourceVersion={version}"), 3)
     versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
     assert versions == sorted(versions)
+
+
+async def test_the_protobuf_that_kubectl_create_sends_is_understood(peer: Peer) -> None:
+    media = "application/vnd.kubernetes.protobuf"
+    empty = b'\x12\x00\x1a\x00"\x00*\x002\x008\x00B\x00'
+    namespace = b"k8s\x00\n\x0f\n\x02v1\x12\tNamespace\x12\x1b\n\x13\n\x03foo" + empty + b"\x12\x00\x1a\x02\n\x00\x1a\x00"
+    created = await peer.ask("POST", "/api/v1/namespaces", namespace, media)
+    assert (created.status, created.meta["name"]) == (201, "foo")
+    secret = b"k8s\x00\n\x0c\n\x02v1\x12\x06Secret\x12\x1d\n\x11\n\x01s" + empty + b"\x12\x06\n\x01a\x12\x01b\x1a\x00\x1a\x00"
+    stored = await peer.ask("POST", "/api/v1/namespaces/foo/secrets", secret, media)
+    assert (stored.status, stored.body["data"], stored.body["type"]) == (201, {"a": "Yg=="}, "Opaque")
+    assert (await peer.ask("POST", "/api/v1/namespaces", b"k8s\x00\n\xff", media)).status == 400
+    assert (await peer.ask("POST", "/api/v1/namespaces/foo/pods", b"k8s\x00\n\t\n\x02v1\x12\x03Pod\x12\x00", media)).status == 415
