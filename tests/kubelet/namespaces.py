@@ -46,6 +46,11 @@ def shims(state: Path) -> list[int]:
     return sorted({*found, *(pid for pid in processes() if namespace(pid) in namespaces)})
 
 
+def sandboxes(state: Path) -> set[str]:
+    """The network namespaces that belong to Pods of a state directory."""
+    return {link for pid in shims(state) if (link := namespace(pid))}
+
+
 def processes() -> list[int]:
     return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import random
 
 import pytest
 
 from rayfleet.api.meta import PODS
 from rayfleet.kubelet.sweep import sweep
-from tests.kubelet.namespaces import NOTHING, links, remains, shims
+from tests.kubelet.namespaces import NOTHING, links, remains, sandboxes, shims
 from tests.kubelet.world import FOR_EVER, World, is_true, pod, until
 
 pytestmark = pytest.mark.namespaces
@@ -112,6 +113,38 @@ async def test_a_kubelet_may_die_at_any_moment_of_a_start(bare_world: World, fil
     await world.client.delete(PODS, "a", "default")
     await until("the Pod is gone", world.gone)
     assert remains(world.settings.state) == NOTHING
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_a_storm_of_kills(bare_world: World, seed: int) -> None:
+    """The kubelet is killed again and again while Pods come and go; what is wanted then runs, once, and nothing else."""
+    world, dice = bare_world, random.Random(seed)
+    wanted: set[str] = set()
+    for number in range(6):
+        process = await world.start_kubelet_process()
+        for name in (f"a{number}", f"b{number}"):
+            await world.apply(pod(FOR_EVER, name))
+            wanted.add(name)
+        if number:
+            victim = dice.choice(sorted(wanted))
+            await world.client.delete(PODS, victim, "default", grace=dice.choice((0, 2)))
+            wanted.discard(victim)
+        await asyncio.sleep(dice.random() * 0.3)  # a moment to be killed in, not one to wait for
+        process.kill()
+        await process.wait()
+    await world.start_kubelet()
+
+    async def settled() -> bool:
+        pods = await world.client.list(PODS, "default")
+        return {one["metadata"]["name"] for one in pods} == wanted and all(is_true("Ready", one["status"]) for one in pods)
+
+    await until("what is wanted runs", settled)
+    assert len(list(world.settings.pods.iterdir())) == len(wanted)
+    assert len(sandboxes(world.settings.state)) == len(wanted)
+    for name in wanted:
+        assert (await world.container(name))["restartCount"] == 0
+        await world.client.delete(PODS, name, "default", grace=0)
+    await until("nothing is left", lambda: remains(world.settings.state) == NOTHING)
 
 
 async def test_a_lost_sandbox_is_made_anew(world: World) -> None:
