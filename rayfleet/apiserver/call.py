@@ -22,6 +22,9 @@ JSON = "application/json"
 BODY_LIMIT = 3 * 1024 * 1024
 """as a real API server's"""
 
+WARNINGS_LIMIT = 16
+"""headers have a size that clients accept"""
+
 
 class Call:
     __slots__ = ("address", "api", "body", "query", "request")
@@ -79,10 +82,11 @@ class Call:
 
     def respond(self, body: bytes, status: int = 200, options: WriteOptions | None = None) -> web.Response:
         response = web.Response(body=body, status=status, headers={"Content-Type": JSON})
-        for warning in options.warnings if options else ():
-            response.headers.add("Warning", f"299 - {msgspec.json.encode(warning).decode()}")
+        warnings = list(options.warnings) if options else []
         if deprecation := self.kind.deprecated.get(self.served.version):
-            response.headers.add("Warning", f"299 - {msgspec.json.encode(deprecation).decode()}")
+            warnings.append(deprecation)
+        for warning in warnings[:WARNINGS_LIMIT]:
+            response.headers.add("Warning", f"299 - {msgspec.json.encode(warning[:256]).decode()}")
         return response
 
 

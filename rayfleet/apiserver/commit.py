@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from rayfleet.apiserver.record import Change
+from rayfleet.apiserver.status_error import StatusError
 from rayfleet.apiserver.store import Store
 
 log = logging.getLogger(__name__)
@@ -21,15 +22,19 @@ class Committer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._batch: asyncio.Task[None] | None = None
         self._on_failure = on_failure
+        self._failure: BaseException | None = None
 
     async def settled(self) -> None:
         """Returns when everything staged so far is durable and published.
 
         Every answer, of a read too, waits for this: nobody ever sees a state that a crash could take back.
+        Raises StatusError 500 when the disk refused something: memory is then ahead of it for ever.
         """
         wanted = self._store.version
-        while self._store.published < wanted:
+        while self._store.published < wanted and self._failure is None:
             await asyncio.shield(self.start())
+        if self._failure is not None:
+            raise StatusError(500, "InternalError", f"the state file cannot be written: {self._failure}")
 
     def start(self) -> asyncio.Task[None]:
         if self._batch is None:
@@ -50,15 +55,15 @@ class Committer:
                 await asyncio.get_running_loop().run_in_executor(self._thread, journal.commit)
                 self._store.publish(changes)
         except Exception as failure:
-            # Memory is now ahead of the disk: no further answer may be given.
             log.critical("the state file cannot be written", exc_info=failure)
+            self._failure = failure
             self._on_failure(failure)
-            raise
         finally:
             self._batch = None
-        if self._store.published < self._store.version:
+        if self._failure is None and self._store.published < self._store.version:
             self.start()
 
     async def close(self) -> None:
-        await self.settled()
+        if self._failure is None:
+            await self.settled()
         self._thread.shutdown(wait=True)

@@ -140,7 +140,7 @@ class Store:
         self.publish(changes)
 
     def close(self) -> None:
-        self.flush()
+        """Call `flush` before, or what is staged is given up."""
         if self.journal is not None:
             self.journal.close()
 

@@ -12,7 +12,7 @@ from rayfleet.apiserver.kind import Kind
 from rayfleet.apiserver.options import WriteOptions
 from rayfleet.apiserver.record import Obj, Record
 from rayfleet.apiserver.registry import Served
-from rayfleet.apiserver.status_error import already_exists, bad_request, conflict, forbidden, invalid, invalid_value, not_found
+from rayfleet.apiserver.status_error import Cause, already_exists, bad_request, conflict, forbidden, invalid, not_found
 
 Edit = Callable[[Obj], Any]
 
@@ -54,7 +54,7 @@ def replace(api: Api, served: Served, record: Record, body: Obj, options: WriteO
     """PUT. Without metadata.resourceVersion a core object is replaced unconditionally; a custom one refuses."""
     obj = _decoded(served, body)
     if served.kind.custom and not obj["metadata"].get("resourceVersion"):
-        cause = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
+        cause = Cause("metadata.resourceVersion", "FieldValueInvalid", "Invalid value: 0x0: must be specified for an update")
         raise invalid(served.kind.group, served.kind.plural, record.name, [cause])
     return _update(api, served, record, obj, options, subresource)
 

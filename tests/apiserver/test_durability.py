@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sqlite3
+import ssl
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,10 +15,14 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from aiohttp.test_utils import TestServer
 
+from rayfleet.apiserver.journal import Journal
+from rayfleet.apiserver.server import ApiServer
 from rayfleet.apiserver.store import Store
 from tests.apiserver.manifests import CONFIGMAPS, configmap, owner
 from tests.apiserver.peer import Peer, take, until
+from tests.kube.certificates import Authority
 
 TOKEN = "let-me-in"
 PROGRAM = """
@@ -25,7 +30,8 @@ import asyncio, sys
 from pathlib import Path
 from rayfleet.apiserver.server import ApiServerSettings, serve
 state, port = Path(sys.argv[1]), int(sys.argv[2])
-settings = ApiServerSettings(state, (("127.0.0.1", port),), state / "api.sock", tokens={"let-me-in": ("me", ("system:masters",))})
+tls = [Path(name) for name in sys.argv[3:]] or [None, None]
+settings = ApiServerSettings(state, (("127.0.0.1", port),), state / "api.sock", *tls, tokens={"let-me-in": ("me", ("system:masters",))})
 asyncio.run(serve(settings, ready=lambda: print("ready", flush=True)))
 """
 
@@ -37,11 +43,11 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def running(state: Path, port: int) -> AsyncIterator[asyncio.subprocess.Process]:
+async def running(state: Path, port: int, *tls: Path) -> AsyncIterator[asyncio.subprocess.Process]:
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root}
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, str(state), str(port), stdout=asyncio.subprocess.PIPE, env=environment
+        sys.executable, "-c", PROGRAM, str(state), str(port), *map(str, tls), stdout=asyncio.subprocess.PIPE, env=environment
     )
     try:
         assert process.stdout is not None
@@ -105,6 +111,7 @@ async def test_after_a_restart_garbage_is_still_collected_and_old_watches_must_l
     record = store.get("configmaps", "default", "parent")
     assert record is not None
     store.remove(record)
+    store.flush()
     store.close()
     async with running(tmp_path, port):
         peer = Peer(f"http://127.0.0.1:{port}", TOKEN)
@@ -133,6 +140,40 @@ async def test_strangers_are_turned_away_on_every_listener(tmp_path: Path) -> No
             allowed = await session.get("/api/v1/pods", headers={"Authorization": f"Bearer {TOKEN}"})
             assert allowed.status == 200
         assert (tmp_path / "api.sock").stat().st_mode & 0o077 == 0
+
+
+async def test_https_is_spoken_with_the_given_certificate(tmp_path: Path) -> None:
+    port, authority = free_port(), Authority(tmp_path)
+    context = ssl.create_default_context(cafile=str(authority.file))
+    async with running(tmp_path, port, *authority.issue("localhost")), aiohttp.ClientSession() as session:
+        url = f"https://localhost:{port}/api/v1/namespaces/default"
+        answer = await session.get(url, headers={"Authorization": f"Bearer {TOKEN}"}, ssl=context)
+        assert (await answer.json())["metadata"]["name"] == "default"
+
+
+async def test_a_disk_that_refuses_a_write_stops_the_server_and_acknowledges_nothing(tmp_path: Path) -> None:
+    class FullDisk(Journal):
+        full = False
+
+        def commit(self) -> None:
+            if self.full:
+                raise sqlite3.OperationalError("database or disk is full")
+            super().commit()
+
+    store = Store(tmp_path / "state.sqlite")
+    assert store.journal is not None
+    store.journal.__class__ = FullDisk
+    server = ApiServer(store)
+    host = TestServer(server.app())
+    await host.start_server()
+    peer = Peer(str(host.make_url("/")))
+    assert (await peer.create(CONFIGMAPS, configmap("before"))).status == 201
+    FullDisk.full = True
+    assert (await peer.create(CONFIGMAPS, configmap("a"))).status == 500
+    assert (await peer.get(f"{CONFIGMAPS}/a")).status == 500
+    assert server.failed.is_set()
+    await peer.close()
+    await host.close()
 
 
 def test_two_servers_cannot_share_one_state(tmp_path: Path) -> None:

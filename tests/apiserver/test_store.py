@@ -61,6 +61,7 @@ def test_a_reopened_store_is_the_same(tmp_path_factory: pytest.TempPathFactory, 
     run(first, steps)
     before = [(record.name, record.data) for record in first.select("xs")]
     version = first.version
+    first.flush()
     first.close()
     second = Store(path)
     second.load(lambda resource, obj: {})
