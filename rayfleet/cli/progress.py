@@ -56,7 +56,15 @@ async def wait_ready(client: Client, state: State, keys: Keys, patience: float) 
         address = await address_in(state, namespace, name) if each.ready else None
         if address:
             click.echo(f"Dashboard of {name}: {address}")
-    return [f"not ready: {each.line}" for each in standings if not each.ready]
+    failures = [f"not ready: {each.line}" for each in standings if not each.ready]
+    return failures + (dead_peers(state) if failures else [])
+
+
+def dead_peers(state: State) -> list[str]:
+    """A part of the fleet that does not stay alive is the likely cause of all that is not ready."""
+    from rayfleet.cli.status import peers
+
+    return [f"the {row['process']} is dead; its log is {state.log(row['process'])}" for row in peers(state) if row["state"] == "dead"]
 
 
 async def look(client: Client, keys: Keys) -> list[Standing]:

@@ -94,6 +94,17 @@ def told_by_log(log: Path, key: str) -> Iterator[Line]:
                 yield Line(second(str(entry.get("time", ""))), "operator", str(entry.get("message", "")))
 
 
+def readable(text: str) -> str:
+    """One line of the operator's log, for a person."""
+    import json
+
+    try:
+        entry = json.loads(text)
+        return str(Line(second(entry["time"]), entry.get("level", ""), " ".join(filter(None, (entry.get("object"), entry["message"])))))
+    except (ValueError, KeyError, TypeError):
+        return text.rstrip("\n")
+
+
 def second(time: str) -> str:
     """A timestamp without its fraction, so that both sources read alike."""
     return time[:19].replace("T", " ")

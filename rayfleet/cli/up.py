@@ -44,6 +44,10 @@ def command(files: tuple[str, ...], foreground: bool, timeout: float, state: str
         told_where(place)
         if foreground:
             stay(place)
+    except KeyboardInterrupt:
+        if not foreground:
+            click.echo("\nInterrupted. The fleet goes on; stop it with: rayfleet down", err=True)
+        raise
     finally:
         if foreground:
             from rayfleet.local.end import end
@@ -99,14 +103,19 @@ def told_where(place: State) -> None:
 
 
 def stay(place: State) -> None:
-    """Show the operator's log until interrupted, or until the fleet has ended."""
+    """Show the operator's log until interrupted (Ctrl-C, SIGTERM), or until the fleet has ended."""
+    import signal
+
+    from rayfleet.cli.story import readable
     from rayfleet.local.find import find_holder
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     click.echo("\nThe operator's log (Ctrl-C stops the fleet):")
     holder = find_holder(place)
     try:
         with place.log("operator").open(errors="replace") as log:
             while holder and not holder.wait(0.3):
-                click.echo(log.read(), nl=False)
+                for line in log:
+                    click.echo(readable(line))
     except KeyboardInterrupt:
         click.echo()

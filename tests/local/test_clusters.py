@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -138,4 +139,21 @@ def test_what_is_kept_by_down_comes_back_with_the_next_up(tmp_path_factory: pyte
         fleet.ready("kept", 0)
         assert fleet.of_pod(next(iter(fleet.pods("kept"))))
     finally:
+        assert end(fleet.state).left == ()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_up_in_the_foreground_stays_until_it_is_told_and_leaves_nothing(tmp_path_factory: pytest.TempPathFactory, number: int) -> None:
+    fleet = Fleet(State(tmp_path_factory.mktemp("foreground") / "fleet"))
+    shown = subprocess.Popen(fleet.command("up", "--foreground"), stdout=subprocess.PIPE, text=True)
+    try:
+        assert shown.stdout
+        assert any("Ctrl-C stops the fleet" in line for line in shown.stdout)
+        assert any("RayCluster is being looked after" in line for line in shown.stdout)
+        shown.send_signal(number)
+        assert "The fleet is stopped." in shown.communicate(timeout=30)[0]
+        assert shown.returncode == 0
+        assert not fleet.state.path.exists()
+    finally:
+        shown.kill()
         assert end(fleet.state).left == ()
