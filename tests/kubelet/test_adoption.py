@@ -8,6 +8,7 @@ import random
 import pytest
 
 from rayfleet.api.meta import PODS
+from rayfleet.kubelet.kubelet import Kubelet
 from rayfleet.kubelet.sweep import sweep
 from tests.kubelet.namespaces import NOTHING, links, remains, sandboxes, shims
 from tests.kubelet.world import FOR_EVER, World, is_true, pod, until
@@ -73,6 +74,15 @@ async def test_pods_live_on_while_the_api_server_is_away(bare_world: World) -> N
     await world.start_api()
     ended = await world.reaches("Failed")
     assert ended["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 6
+
+
+async def test_a_second_kubelet_gives_way_and_touches_nothing(world: World) -> None:
+    await world.apply(pod(FOR_EVER))
+    before = await world.becomes_ready()
+    with pytest.raises(OSError, match="address already in use"):
+        await Kubelet(world.client, world.settings).start()
+    assert await world.status() == before
+    assert len(sandboxes(world.settings.state)) == 1
 
 
 async def test_pods_that_were_deleted_meanwhile_are_swept(bare_world: World) -> None:

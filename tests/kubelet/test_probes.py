@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rayfleet.api.meta import LEASES
 from tests.kubelet.world import FOR_EVER, World, is_true, pod, until
 
 pytestmark = pytest.mark.namespaces
@@ -37,6 +38,30 @@ async def test_a_pod_is_ready_when_its_probe_says_so(world: World, action: dict[
     await world.apply(pod(f"sleep 0.5; exec {WEB}", readinessProbe=probe, ports=[{"name": "web", "containerPort": 8000}]))
     await until("the Pod runs unready", lambda: unready(world))
     await world.becomes_ready()
+
+
+async def test_a_pod_at_rest_costs_no_writes(world: World) -> None:
+    probe = {"httpGet": {"path": "/", "port": 8000}, "periodSeconds": 1}
+    await world.apply(pod(f"exec {WEB} 2>&1", readinessProbe=probe, livenessProbe=probe))
+    await world.becomes_ready()
+    await until("the Events are written", lambda: world.kubelet and not world.kubelet.house.events.tasks)
+    before = list(world.writes)
+    probed = (await world.log()).count("GET /")
+
+    async def probed_again() -> bool:
+        return (await world.log()).count("GET /") >= probed + 3
+
+    await until("the probes have gone on", probed_again)
+    assert world.writes == before
+
+
+async def test_a_pod_costs_few_writes_until_it_is_ready(world: World) -> None:
+    await until("the node's lease is there", lambda: world.client.list(LEASES, "kube-node-lease"))
+    before = len(world.writes)
+    await world.apply(pod(FOR_EVER))
+    await world.becomes_ready()
+    await until("the Events are written", lambda: world.kubelet and not world.kubelet.house.events.tasks)
+    assert sorted(world.writes[before:]) == ["PATCH", "POST", "POST", "POST"]  # the status; this test's own, the binding, one Event
 
 
 async def test_readiness_comes_and_goes(world: World) -> None:

@@ -50,10 +50,15 @@ async def until(what: str, condition: Callable[[], Any], patience: float = PATIE
 class World:
     def __init__(self, state: Path, environment: Path) -> None:
         self.settings = KubeletSettings(state / "kubeconfig", state, environment, backoff_scale=0.02)
-        self.client = Client(Connection(f"http://127.0.0.1:{API_PORT}"))
+        self.writes: list[str] = []  # the methods of all requests that were no reads
+        self.client = Client(Connection(f"http://127.0.0.1:{API_PORT}"), on_answer=self.heed)
         self.store = Store(":memory:")
         self.kubelet: Kubelet | None = None
         self.process: asyncio.subprocess.Process | None = None
+
+    def heed(self, method: str, status: int, seconds: float) -> None:
+        if method != "GET":
+            self.writes.append(method)
 
     async def open(self) -> None:
         self.settings.kubeconfig.write_text(KUBECONFIG)
