@@ -20,6 +20,7 @@ from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock
 from rayfleet.runtime.gate import Gate, Write
+from rayfleet.runtime.gone import Made
 from rayfleet.runtime.namesake import Namesake, who_holds
 from rayfleet.runtime.visibility import Source, Visibility
 
@@ -31,15 +32,26 @@ COALESCE = 1.0
 Record = Callable[[Resource, ObjectMeta, Event], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why one action of a scope failed: the API's text, and the event's reason ("" for a fence)."""
+
+    action: Action
+    message: str
+    event: str
+    retry_after: float | None
+
+
 @dataclass(slots=True)
 class Outcome:
     """What became of a plan for one object. `later`: a status was held back for that many seconds. `stale`: the plan was made from an old
-    view, so look again."""
+    view, so look again. `failed`: by scope, one refusal each. `made`: children that exist, or did, by our own create."""
 
     key: Key
     owner: ObjectMeta
     done: list[Action] = field(default_factory=list)
-    failed: set[str] = field(default_factory=set)
+    failed: dict[str, Refusal] = field(default_factory=dict)
+    made: list[Made] = field(default_factory=list)
     stale: bool = False
     status_written: bool = False
     later: float | None = None
@@ -138,8 +150,10 @@ class Applier:
             return
         if isinstance(action, Delete):
             self._visibility.deleted(outcome.key, source, Key(action.namespace, action.name), action.uid)
-        else:
-            self._visibility.wrote(outcome.key, source, returned.resource_version)
+            return
+        self._visibility.wrote(outcome.key, source, returned.resource_version)
+        if isinstance(action, Create):
+            outcome.made.append(Made(source, action.namespace, action.name, returned.resource_version))
 
     async def _taken(self, action: Action, error: ApiError, outcome: Outcome) -> None:
         """The name is taken. By our own earlier create: wait for the cache. By anything else: it is not ours to touch."""
@@ -150,6 +164,8 @@ class Applier:
             self._fail(action, other, outcome)
             return
         source = self._sources.get(action.resource)
+        if namesake.ours and source:
+            outcome.made.append(Made(source, action.namespace, action.name, namesake.resource_version))
         if namesake.passing or (namesake.ours and source and shows(source, action, namesake)):
             outcome.stale = True
             return
@@ -161,12 +177,11 @@ class Applier:
         self._fail(action, told, outcome, "NameConflict" if namesake.foreign else None)
 
     def _fail(self, action: Action, error: ApiError, outcome: Outcome, event: str | None = None) -> None:
+        """One refusal stands for its scope: that of the first name, so that the text does not change with the order of the answers."""
         reason = event or ("" if isinstance(action, Fence) else action.failed_event)
-        outcome.failed.add(action.scope)
-        self._backoffs.failed(outcome.key, action.scope, error.message, reason, self._clock.time(), error.retry_after)
-        log.warning("%s of %s failed: %s", type(action).__name__.lower(), action.name, error.message, extra={"object": str(outcome.key)})
-        if reason:
-            self._tell(outcome, "Warning", reason, f"{action.resource.kind} {action.name}: {error.message}")
+        known = outcome.failed.get(action.scope)
+        if known is None or action.name < known.action.name:
+            outcome.failed[action.scope] = Refusal(action, error.message, reason, error.retry_after)
 
     def _remember(self, outcome: Outcome) -> None:
         """Also when the process is stopped half way: what was done was done."""
@@ -177,10 +192,19 @@ class Applier:
                 setbacks.setdefault(action.scope, action.reason)
         for scope, reason in setbacks.items():
             self._backoffs.setback(outcome.key, scope, reason, self._clock.time())
-        for scope in {action.scope for action in outcome.done} - outcome.failed:
+        for scope in {action.scope for action in outcome.done} - outcome.failed.keys():
             self._backoffs.succeeded(outcome.key, scope)
+        for scope, refusal in outcome.failed.items():
+            self._refused(scope, refusal, outcome)
         for event in sentences(outcome.done):
             self._record(self._resource, outcome.owner, event)
+
+    def _refused(self, scope: str, refusal: Refusal, outcome: Outcome) -> None:
+        key, action = outcome.key, refusal.action
+        self._backoffs.failed(key, scope, refusal.message, refusal.event, self._clock.time(), refusal.retry_after)
+        log.warning("%s of %s failed: %s", type(action).__name__.lower(), action.name, refusal.message, extra={"object": str(key)})
+        if refusal.event:
+            self._tell(outcome, "Warning", refusal.event, f"{action.resource.kind} {action.name}: {refusal.message}")
 
     def _warn(self, action: Action, warnings: Sequence[str], outcome: Outcome) -> None:
         for text in warnings:

@@ -148,6 +148,7 @@ class Controller(Generic[O]):
             return "gone"
         plan = self.kind.plan(observed)
         outcome = await self._applier.apply(key, owner.metadata, plan)
+        self._gone.made(owner.metadata.uid, outcome.made)
         self._again(key, plan, outcome)
         if plan.requeue_after is None and self._backoffs.settle(key, {action.scope for action in plan.actions}, observed_at):
             self._queue.add(key)

@@ -81,7 +81,7 @@ class Elector:
         if not self.held() or self._seen is None:
             return
         self._valid_until = float("-inf")
-        self._step_down("it was given up")
+        self._step_down("it was given up", logging.INFO)
         body = self._body(self._seen, holder="", duration=1.0)
         try:
             async with asyncio.timeout(1.0):
@@ -124,8 +124,8 @@ class Elector:
         if self._holding.is_set() and not self.held():
             self._step_down("the lease could not be renewed in time")
 
-    def _step_down(self, why: str) -> None:
-        log.warning("this process leads no more: %s", why)
+    def _step_down(self, why: str, level: int = logging.WARNING) -> None:
+        log.log(level, "this process leads no more: %s", why)
         self._holding.clear()
         self._lost.set()
 

@@ -35,7 +35,7 @@ class Reader:
         return tuple(sorted(self._informers[resource].owned(uid), key=lambda child: child.metadata.name))
 
     def gone(self, uid: str) -> frozenset[str]:
-        """Names of owned children that this process saw vanish while the owner lived."""
+        """Names of owned children that vanished, to this process's knowledge, while the owner lived."""
         return self._gone.of(uid)
 
     def backoffs(self, key: Key) -> Mapping[str, Backoff]:
