@@ -66,10 +66,14 @@ async def open_dashboards(state: State, ports: Ports) -> None:
         services = Informer(client, SERVICES, Service, labels=HEADS)
         changes: asyncio.Queue[tuple[Service | None, Service | None]] = asyncio.Queue()
         services.subscribe(lambda old, new: changes.put_nowait((old, new)))
-        async with asyncio.TaskGroup() as group:
-            group.create_task(pods.run())
-            group.create_task(services.run())
-            group.create_task(Dashboards(ports, pods).follow(changes))
+        dashboards = Dashboards(ports, pods)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(pods.run())
+                group.create_task(services.run())
+                group.create_task(dashboards.follow(changes))
+        finally:
+            dashboards.close()
 
 
 class Dashboards:
@@ -87,6 +91,11 @@ class Dashboards:
                 await self._open(new)
             elif new is None and old is not None:
                 self._close(name_of(old))
+
+    def close(self) -> None:
+        """Close the ports, and remember whose they were."""
+        for server in self._servers.values():
+            server.close()
 
     async def _open(self, service: Service) -> None:
         name = name_of(service)

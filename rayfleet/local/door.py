@@ -11,13 +11,14 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
 
 from rayfleet.local.credentials import kubeconfig
 from rayfleet.local.identity import Identity, identify
-from rayfleet.local.pipe import join
+from rayfleet.local.pipe import allow_many, join
 from rayfleet.local.ports import LOOPBACK, Handler, Ports
 from rayfleet.local.relay import through
 from rayfleet.local.state import State
@@ -39,6 +40,7 @@ async def serve(state: State, holder: Identity) -> None:
     from rayfleet.local.dashboards import open_dashboards
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    allow_many()
     os.chdir(state.path)
     ports = Ports(state)
     server, port = await ports.listen("api", towards(API))
@@ -47,7 +49,7 @@ async def serve(state: State, holder: Identity) -> None:
     assert own is not None
     state.write(record_path(state), msgspec.json.encode(Record(own, port)).decode())
     LOG.info("the API is on https://%s:%d", LOOPBACK, port)
-    tasks = [asyncio.create_task(supervise(state)), asyncio.create_task(open_dashboards(state, ports))]
+    tasks = [asyncio.create_task(supervise(state)), asyncio.create_task(again_and_again(lambda: open_dashboards(state, ports)))]
     await first_of(asyncio.create_task(told_to_stop()), asyncio.create_task(ended(holder)), *tasks)
     server.close()
 
@@ -75,6 +77,16 @@ def towards(address: str) -> Handler:
         await join((reader, writer), far)
 
     return carry
+
+
+async def again_and_again(work: Callable[[], Awaitable[None]]) -> None:
+    """Dashboards are a convenience: a fault there must not close the API's port, nor leave the peers without who looks after them."""
+    while True:
+        try:
+            await work()
+        except Exception:
+            LOG.exception("dashboards: a fault; they are opened again")
+        await asyncio.sleep(1.0)
 
 
 async def told_to_stop() -> None:

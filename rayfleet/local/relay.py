@@ -11,7 +11,7 @@ import contextlib
 import os
 import signal
 
-from rayfleet.local.pipe import join
+from rayfleet.local.pipe import allow_many, join
 from rayfleet.local.state import State
 
 DIAL_IN = 10.0
@@ -23,6 +23,7 @@ async def serve(state: State) -> None:
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    allow_many()
     os.umask(0o077)
     os.chdir(state.path)  # short socket paths: the kernel takes 107 bytes
     server = await asyncio.start_unix_server(relay, "relay.sock")
@@ -35,7 +36,7 @@ async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         line = await asyncio.wait_for(reader.readline(), DIAL_IN)
         host, _, port = line.decode().strip().rpartition(":")
         far = await asyncio.wait_for(asyncio.open_connection(host, int(port)), DIAL_IN)
-    except (OSError, ValueError, TimeoutError):
+    except (OSError, ValueError, OverflowError, TimeoutError):
         writer.close()
         return
     writer.write(line)

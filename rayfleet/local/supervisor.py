@@ -31,7 +31,7 @@ async def keep(state: State, name: str) -> None:
         begun = loop.time()
         try:
             process = take_over_or_start(state, name)
-        except NotStarted as error:
+        except (NotStarted, OSError) as error:
             LOG.error("%s: %s", name, error)
         else:
             await ended(process)
