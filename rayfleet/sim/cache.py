@@ -99,7 +99,7 @@ class LaggingWatch:
         objects = self.store.objects.get(self.resource, {})
         found = {key: view(self.resource, obj) for key, obj in objects.items() if selected(self.resource, obj)}
         finish(self.copy.replace(found))
-        self.listed_at = self.clock.now
+        self.listed_at = self.clock.monotonic()
         self.reached(self.store.version)
 
     def cut(self, seconds: float) -> None:
