@@ -18,7 +18,7 @@ Edit = Callable[[Obj], Any]
 
 
 def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOptions, *, applied: Obj | None = None) -> Record:
-    """`applied` is the managedFields entry of a server-side apply.
+    """`body` is taken over: its parts may change. `applied` is the managedFields entry of a server-side apply.
 
     Raises StatusError: 400, 403 (quota, namespace ends), 404 (no such namespace), 409 (exists), 422.
     """

@@ -17,7 +17,10 @@ from rayfleet.apiserver.options import WriteOptions
 from rayfleet.apiserver.reading import Snapshot, Snapshots
 from rayfleet.apiserver.status_error import StatusError
 from rayfleet.apiserver.store import Store
-from tests.apiserver.manifests import configmap, owner
+from tests.apiserver.manifests import boat, boats, configmap, owner
+
+DEFINITION_RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
+SERVICE = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
 
 STEPS = st.lists(st.tuples(st.sampled_from(["put", "remove"]), st.sampled_from("abcde")), max_size=40)
 
@@ -68,6 +71,21 @@ def test_a_reopened_store_is_the_same(tmp_path_factory: pytest.TempPathFactory, 
     assert [(record.name, record.data) for record in second.select("xs")] == before
     assert second.version == version
     second.close()
+
+
+def test_custom_resources_and_addresses_are_known_again_after_a_restart(tmp_path: Path) -> None:
+    api = open_api(Store(tmp_path / "state.sqlite"))
+    writing.create(api, api.registry.native(DEFINITION_RESOURCE), "", boats(), WriteOptions())
+    writing.create(api, api.registry.native("boats.sea.example"), "default", boat(), WriteOptions())
+    service = writing.create(api, api.registry.native("services"), "default", SERVICE, WriteOptions()).decode()
+    api.store.flush()
+    api.store.close()
+    again = open_api(Store(tmp_path / "state.sqlite"))
+    assert [record.name for record in again.store.select("boats.sea.example")] == ["b"]
+    assert again.addresses.holds(service["spec"]["clusterIP"])
+    with pytest.raises(StatusError, match="length"):
+        writing.create(again, again.registry.native("boats.sea.example"), "default", boat("c", length=0), WriteOptions())
+    again.store.close()
 
 
 def test_only_the_recent_past_is_remembered() -> None:
