@@ -9,12 +9,14 @@ from rayfleet.api import labels
 from rayfleet.api.meta import RAYCLUSTERS
 from rayfleet.api.names import Slot, head_stem, slot_names, worker_stem
 from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.views import PodView
 from rayfleet.planning.actions import Create, Delete, Fence
 from rayfleet.raycluster.lives import Lives
 from rayfleet.raycluster.observed import Observed
 
 SCOPE = "lives"
 MOST_RAISES = 100
+SPARE_SLOTS = 16
 HEAD_SLOT = Slot(0, 0)
 
 
@@ -70,18 +72,31 @@ def free_names(cluster: RayCluster, new: NewPods, slots: Sequence[Slot], lives: 
 
 
 def raised_for(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete]) -> Lives:
-    """The lives of slots whose Pods are to go. A Pod under a name that is not its slot's next one needs no raise."""
+    """The lives of slots whose Pods are to go. A Pod under a name that is no slot's next one needs no raise."""
     lives = observed.lives
-    hosts = {group.group_name: group.num_of_hosts for group in cluster.spec.worker_group_specs}
     going = {delete.uid for delete in deletes}
     for pod in observed.pods:
-        slot = HEAD_SLOT if pod.is_head else pod.slot
-        if pod.metadata.uid not in going or slot is None:
-            continue
-        life = lives.of(pod.group, slot.replica)
-        if slot_name(cluster, pod.group, max(hosts.get(pod.group, 1), slot.host + 1), slot, life) == pod.name:
-            lives = lives.raised(pod.group, slot.replica)
+        if pod.metadata.uid in going and (place := place_of(observed, cluster, pod)):
+            lives = lives.raised(*place)
     return lives
+
+
+def place_of(observed: Observed, cluster: RayCluster, pod: PodView) -> tuple[str, int] | None:
+    """The group and replica whose present name the Pod has: as its labels say, or, where somebody spoiled them, as its name says."""
+    hosts = {labels.HEAD_GROUP: 1, **{group.group_name: group.num_of_hosts for group in cluster.spec.worker_group_specs}}
+    slot = HEAD_SLOT if pod.is_head else pod.slot
+    if slot is not None and is_named(observed, cluster, pod, pod.group, max(hosts.get(pod.group, 1), slot.host + 1), slot):
+        return pod.group, slot.replica
+    for group, number in hosts.items():
+        replicas = 1 if group == labels.HEAD_GROUP else len(observed.pods) + SPARE_SLOTS
+        for slot in (Slot(replica, host) for replica in range(replicas) for host in range(number)):
+            if is_named(observed, cluster, pod, group, number, slot):
+                return group, slot.replica
+    return None
+
+
+def is_named(observed: Observed, cluster: RayCluster, pod: PodView, group: str, hosts: int, slot: Slot) -> bool:
+    return pod.name == slot_name(cluster, group, hosts, slot, observed.lives.of(group, slot.replica))
 
 
 def used_names(observed: Observed, cluster: RayCluster) -> set[str]:

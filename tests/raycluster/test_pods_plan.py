@@ -220,6 +220,12 @@ def test_a_pod_under_a_foreign_name_goes_without_a_fence() -> None:
     assert fences(made) == []
 
 
+def test_a_pod_whose_labels_were_spoiled_goes_with_a_fence_all_the_same() -> None:
+    made = plan(observed(cluster(group(replicas=0)), head(), unmarked_worker(worker_name(2))))
+    assert list(deleted(made)) == [worker_name(2)]
+    assert fences(made) == ["small:2=1"]
+
+
 def test_a_refused_delete_is_not_repeated_before_its_time() -> None:
     refused = Backoff("worker/small", 1, NOW + 5, "denied by a webhook", "FailedToDeleteWorkerPod")
     made = plan(observed(cluster(group(replicas=0)), head(), worker(0), backoffs=(refused,)))
