@@ -58,7 +58,7 @@ class Kubelet:
 
     async def start(self) -> None:
         """Returns when Pods are being served. Raises NetworkError, OSError (a port is taken) or ApiError."""
-        self.settings.pods.mkdir(parents=True, exist_ok=True)
+        self.settings.pods.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds what Secrets say
         substitutes.write(self.settings.substitutes)
         await self.network.lay()
         await self.register()

@@ -11,6 +11,7 @@ from rayfleet.kubelet.house import House
 from rayfleet.kubelet.network import link_of
 from rayfleet.kubelet.node import node_object
 from rayfleet.kubelet.objects import Pod
+from rayfleet.kubelet.sandbox import read_identity
 from rayfleet.kubelet.sweep import remove_pod
 from rayfleet.kubelet.worker import Worker
 from rayfleet.runtime.informer import Informer
@@ -28,7 +29,12 @@ class Pods:
 
     def start(self) -> None:
         """Begins with what the informer holds, after its first list."""
-        for pod in list(self.informer.values()):
+        pods = list(self.informer.values())
+        for pod in pods:  # first of all: no new Pod may be given the address of one that is still to be taken over
+            identity = read_identity(self.house.settings.pods / pod.metadata.uid)
+            if identity is not None and not pod.finished:
+                self.house.network.claim(identity.uid, identity.address)
+        for pod in pods:
             self.heed(None, pod)
         self.informer.subscribe(self.heed)
 

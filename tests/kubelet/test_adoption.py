@@ -76,6 +76,19 @@ async def test_pods_live_on_while_the_api_server_is_away(bare_world: World) -> N
     assert ended["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 6
 
 
+async def test_a_new_pod_never_gets_the_address_of_one_that_lives(bare_world: World) -> None:
+    world = bare_world
+    process = await world.start_kubelet_process()
+    await world.apply(pod(FOR_EVER, "z"))
+    old = (await world.becomes_ready("z"))["podIP"]
+    process.kill()
+    await process.wait()
+    await world.apply(pod(FOR_EVER, "a"))  # listed before the other
+    await world.start_kubelet()
+    assert (await world.becomes_ready("a"))["podIP"] != old
+    assert (await world.status("z"))["podIP"] == old
+
+
 async def test_a_second_kubelet_gives_way_and_touches_nothing(world: World) -> None:
     await world.apply(pod(FOR_EVER))
     before = await world.becomes_ready()
@@ -125,12 +138,11 @@ async def test_a_kubelet_may_die_at_any_moment_of_a_start(bare_world: World, fil
     assert remains(world.settings.state) == NOTHING
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-async def test_a_storm_of_kills(bare_world: World, seed: int) -> None:
+async def test_a_storm_of_kills(bare_world: World) -> None:
     """The kubelet is killed again and again while Pods come and go; what is wanted then runs, once, and nothing else."""
-    world, dice = bare_world, random.Random(seed)
+    world, dice = bare_world, random.Random(1)
     wanted: set[str] = set()
-    for number in range(6):
+    for number in range(5):
         process = await world.start_kubelet_process()
         for name in (f"a{number}", f"b{number}"):
             await world.apply(pod(FOR_EVER, name))
