@@ -222,6 +222,7 @@ class Applier:
         body = {"metadata": {"resourceVersion": status.resource_version}, "status": status.patch}
         try:
             written = await self._gate.send(Write("status", self._resource, owner.namespace, owner.name, body))
+            self._held.pop(key, None)  # only now: after a refusal the next look is not to hold it back again
         except Conflict:
             outcome.stale = True
         except NotFound:
@@ -238,10 +239,7 @@ class Applier:
             return None
         now = self._clock.monotonic()
         left = self._held.setdefault(key, now) + COALESCE - now
-        if left > 1e-6:
-            return left
-        del self._held[key]
-        return None
+        return left if left > 1e-6 else None
 
 
 PAST = {Create: "created", Patch: "updated", Delete: "deleted", Fence: "annotated"}

@@ -160,7 +160,8 @@ class Controller(Generic[O]):
         if outcome.stale and not outcome.failed:
             self._queue.retry(key)
             return
-        self._queue.succeeded(key)
+        if outcome.later is None:  # a status that is held back has not proved itself yet
+            self._queue.succeeded(key)
         if outcome.failed or outcome.done:
             self._queue.add(key)
         if outcome.later is not None:

@@ -95,7 +95,7 @@ class WorkQueue:
         """The work on a key has failed: let it come again later, each time later than before. Gives the delay in seconds."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         delay = min(self._pace.first_retry * 2.0 ** min(failures - 1, 20), self._pace.longest_retry)
-        delay *= 0.5 + 0.5 * self._dice()
+        delay *= 1.0 + 0.25 * self._dice()  # upwards only: no more than twelve attempts an hour in the long run
         self.add_at(key, now + delay)
         return delay
 

@@ -174,6 +174,16 @@ async def test_counters_are_written_once_a_second_and_the_urgent_at_once(hand: H
     assert len(hand.api.seen("PATCH", "/status")) == 2
 
 
+async def test_a_status_that_was_refused_is_not_held_back_again(hand: Hand) -> None:
+    await hand.apply(status=status(hand, 1, urgent=False))
+    await hand.clock.advance(1)
+    hand.api.faults.append(Fault("PATCH", "/status", status=500))
+    with pytest.raises(ApiError):
+        await hand.apply(status=status(hand, 1, urgent=False))
+    assert (await hand.apply(status=status(hand, 1, urgent=False))).status_written
+    assert (await hand.apply(status=status(hand, 2, urgent=False))).later == 1.0
+
+
 async def test_a_status_that_is_refused_is_raised_but_a_conflict_or_an_owner_that_is_gone_is_not(hand: Hand) -> None:
     hand.api.faults += [Fault("PATCH", "/status", 409, "Conflict"), Fault("PATCH", "/status", 404, "NotFound")]
     assert (await hand.apply(status=status(hand, 1, True))).stale

@@ -16,7 +16,7 @@ A, B, C = Key("x", "a"), Key("x", "b"), Key("y", "c")
 FREE = Pace(rate=1e6, burst=10**6)
 
 
-def queue(pace: Pace = FREE, dice: float = 1.0) -> WorkQueue:
+def queue(pace: Pace = FREE, dice: float = 0.0) -> WorkQueue:
     return WorkQueue(pace, lambda: dice)
 
 
@@ -83,7 +83,7 @@ def test_failures_wait_longer_each_time_up_to_a_limit_until_a_success() -> None:
     assert [q.retry(A, 0) for _ in range(8)] == [1, 2, 4, 8, 16, 32, 60, 60]
     q.succeeded(A)
     assert q.retry(A, 0) == 1
-    assert queue(Pace(first_retry=1), dice=0).retry(B, 0) == 0.5
+    assert queue(Pace(first_retry=1), dice=1).retry(B, 0) == 1.25
 
 
 def test_a_key_that_comes_too_often_is_slowed_down_and_no_other() -> None:
