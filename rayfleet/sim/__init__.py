@@ -1,0 +1,15 @@
+"""The simulator: the operator in a pretended world, on virtual time, with the same end for the same seed. And the offline host.
+
+clock       an event loop that jumps instead of waiting
+store       the API server's semantics in memory
+cache       what a process sees of it: late, and in any order between kinds
+client      what a process writes to it: slowly, with faults
+leader      one operator process: the runtime's own controller around the real planner
+kubelet     nodes, and the garbage collector
+faults      what can happen to one request          chaos        what users, nodes and strangers do meanwhile
+world       all of it put together
+invariants  what must hold after every write        end_state    is the cluster what its spec wants?
+storm       random faults for a while, then silence
+scenarios   stories, and transcript their words: tests/transcripts/*.golden
+ideal       `rayfleet render` and `rayfleet plan`: no faults, no time, no network
+"""

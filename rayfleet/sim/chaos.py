@@ -114,7 +114,7 @@ def lose_node(chaos: Chaos) -> bool:
 def relabel_pod(chaos: Chaos) -> bool:
     """The label that Services and old clients find it by; who owns the Pod is not said by it."""
     pod = chaos.victim()
-    return bool(pod) and chaos.patch_pod(pod, {"labels": {labels.CLUSTER: chaos.dice.choice(("other", None))}})
+    return pod is not None and chaos.patch_pod(pod, {"labels": {labels.CLUSTER: chaos.dice.choice(("other", None))}})
 
 
 def regroup_pod(chaos: Chaos) -> bool:
@@ -125,7 +125,7 @@ def regroup_pod(chaos: Chaos) -> bool:
 def unslot_pod(chaos: Chaos) -> bool:
     """As a Pod that another operator made before us."""
     pod = chaos.victim()
-    return bool(pod) and chaos.patch_pod(pod, {"labels": {labels.REPLICA_INDEX: None, labels.HOST_INDEX: None}})
+    return pod is not None and chaos.patch_pod(pod, {"labels": {labels.REPLICA_INDEX: None, labels.HOST_INDEX: None}})
 
 
 def add_decoy(chaos: Chaos) -> bool:

@@ -1,4 +1,4 @@
-"""The client of one simulated operator: the same calls as `rayfleet.kube.Client`, answered by the store after some time, with the day's faults."""
+"""The client of one simulated operator: the calls of `rayfleet.kube.Client`, answered by the store after a while, with the day's faults."""
 
 from __future__ import annotations
 

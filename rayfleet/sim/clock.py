@@ -94,7 +94,8 @@ class VirtualClock:
     def fail(self, error: BaseException) -> None:
         """Stop everything: the first error is the one that counts, whoever would have caught it."""
         self.error = self.error or error
-        self.loop.stop()
+        if self.loop.is_running():
+            self.loop.stop()
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         self.fail(context.get("exception") or RuntimeError(context["message"]))

@@ -96,3 +96,25 @@ def status_wanted(cluster: Obj) -> Iterator[int]:
 def is_ready(pod: Obj) -> bool:
     conditions = pod["status"].get("conditions") or ()
     return pod["status"]["phase"] == "Running" and any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def picture(world: World, name: str) -> Any:
+    """The cluster with all that belongs to it, less what may differ between two ways to the same end: names of Pods, times, addresses."""
+    cluster = world.cluster(name)
+    if cluster is None:
+        return None
+    status = blurred(cluster.get("status") or {})
+    services = sorted((obj["metadata"]["name"], obj["spec"]) for obj in world.store.owned(cluster["metadata"]["uid"], SERVICES))
+    pods = sorted(
+        ((pod["metadata"].get("labels") or {}).get(labels.GROUP, ""), pod["status"]["phase"], is_ready(pod)) for pod in world.pods(name)
+    )
+    return {"spec": blurred(cluster["spec"]), "status": status, "pods": pods, "services": services}
+
+
+BLURRED = {"podName", "workersToDelete", "podIP", "serviceIP", "lastUpdateTime", "lastTransitionTime", "stateTransitionTimes"}
+
+
+def blurred(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: blurred(part) for name, part in value.items() if name not in BLURRED}
+    return [blurred(part) for part in value] if isinstance(value, list | tuple) else value

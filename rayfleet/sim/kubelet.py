@@ -84,18 +84,21 @@ class Nodes:
         self.later(pod, lambda pod: self.become(pod, fate))
 
     def become(self, pod: Obj, fate: str) -> None:
-        if fate == FAILS:
+        if pod["spec"].get("nodeName") in self.down:
+            self.later(pod, lambda pod: self.become(pod, fate), 10.0)
+        elif fate == FAILS:
             self.fail(pod)
         elif fate == EXITS:
             self.exit(pod)
-        elif pod["status"]["phase"] == "Running" and pod["spec"].get("nodeName") not in self.down:
+        elif pod["status"]["phase"] == "Running":
             self.status(pod, running(pod, pod["status"]["podIP"], ready=True))
 
     def fail(self, pod: Obj, reason: str = "") -> None:
         """The Pod as a whole is over: evicted, or ended with an error and not to be restarted."""
         if pod["status"]["phase"] not in TERMINAL:
             not_ready = [{"type": "Ready", "status": "False", "reason": "PodFailed"}]
-            self.status(pod, {"phase": "Failed", "conditions": not_ready, "containerStatuses": statuses(pod, 1), **optional("reason", reason)})
+            ended = {"conditions": not_ready, "containerStatuses": statuses(pod, 1)}
+            self.status(pod, {"phase": "Failed", **ended, **optional("reason", reason)})
 
     def exit(self, pod: Obj) -> None:
         """The Ray container has ended with an error; other containers still run."""
@@ -119,13 +122,7 @@ class Nodes:
     def doubt(self, pod: Obj) -> None:
         if pod["status"]["phase"] == "Running":
             self.status(pod, {"conditions": [{"type": "Ready", "status": "False", "reason": "NodeLost"}]})
-            self.later(pod, self.recover, 10.0)
-
-    def recover(self, pod: Obj) -> None:
-        if pod["spec"].get("nodeName") in self.down:
-            self.later(pod, self.recover, 10.0)
-        else:
-            self.become(pod, READY)
+            self.later(pod, lambda pod: self.become(pod, READY), 10.0)
 
     def taint(self, pod: Obj) -> None:
         self.request("delete", PODS, key_of(pod), actor="node-controller", uid=pod["metadata"]["uid"])

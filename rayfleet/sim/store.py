@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import msgspec
 
 from rayfleet.api.meta import PODS, RAYCLUSTERS, Key, Resource
-from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
+from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from rayfleet.planning.clock import rfc3339
-from rayfleet.sim.clock import VirtualClock
 
 Obj = dict[str, Any]
 TERMINAL = ("Failed", "Succeeded")
@@ -58,8 +57,17 @@ class Change:
     view: Any = None
 
 
+class Now(Protocol):
+    """`now` is in seconds since 1970."""
+
+    @property
+    def now(self) -> float: ...
+
+
 class Store:
-    def __init__(self, clock: VirtualClock, seed: int = 0) -> None:
+    """`uid` gives each new object its UID."""
+
+    def __init__(self, clock: Now, uid: Callable[[Key], str]) -> None:
         self.clock = clock
         self.version = 1
         self.objects: dict[Resource, dict[Key, Obj]] = {}
@@ -67,7 +75,7 @@ class Store:
         self.watchers: list[Callable[[Change], None]] = []
         self.auditors: list[Callable[[Request, Change | None, ApiError | None], None]] = []
         self.admission: list[Callable[[Request], None]] = []
-        self._uids = Random(seed)
+        self._uid = uid
 
     def get(self, resource: Resource, key: Key) -> Obj | None:
         return self.objects.get(resource, {}).get(key)
@@ -108,7 +116,7 @@ class Store:
             **body.get("metadata", {}),
             "name": request.name,
             "namespace": request.namespace,
-            "uid": self._uid(),
+            "uid": self._uid(request.key),
             "creationTimestamp": rfc3339(self.clock.now),
             **({"generation": 1} if request.resource.group else {}),
         }
@@ -181,9 +189,15 @@ class Store:
         if new and (owner := owner_uid(new)):
             self.children.setdefault(owner, {})[resource, key] = new
 
-    def _uid(self) -> str:
-        digits = f"{self._uids.getrandbits(128):032x}"
+
+def random_uids(dice: Random) -> Callable[[Key], str]:
+    """UIDs by dice."""
+
+    def uid(_: Key) -> str:
+        digits = f"{dice.getrandbits(128):032x}"
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+    return uid
 
 
 def owner_uid(obj: Mapping[str, Any]) -> str:
@@ -210,7 +224,3 @@ def merged(target: Mapping[str, Any], patch: Mapping[str, Any]) -> Obj:
 
 def encoded(obj: Mapping[str, Any]) -> bytes:
     return msgspec.json.encode(obj)
-
-
-def refuse_invalid(message: str) -> Invalid:
-    return Invalid(422, "Invalid", message)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
+from rayfleet.api.meta import RAYCLUSTERS
 from rayfleet.raycluster.plan import plan
 from rayfleet.sim import manifests
 from rayfleet.sim.chaos import Chaos
@@ -80,6 +81,7 @@ def rage(world: World, leaders: int, prepare: Callable[[World], None] | None) ->
     chaos.stop()
     world.faults.stop()
     calm(world, rules)
+    bury(world, rules)
     return Outcome(world.faults.counts + chaos.counts + fates, world.actions, world.trace, rules.writes)
 
 
@@ -97,3 +99,17 @@ def calm(world: World, rules: Invariants, name: str = "demo") -> None:
         rules.fail("W1", f"{rules.writes - writes} writes at rest")
     if left := unmet(world, name):
         rules.fail("L1", f"it did not stay so: {'; '.join(left)}")
+
+
+def bury(world: World, rules: Invariants, name: str = "demo") -> None:
+    """Delete the cluster: nothing that carries its UID is left, and nobody makes anything for it any more."""
+    cluster = world.cluster(name)
+    assert cluster is not None
+    world.delete(RAYCLUSTERS, name)
+    world.run(60.0)
+    if left := world.store.children.get(cluster["metadata"]["uid"]):
+        rules.fail("S13", f"left behind: {', '.join(key.name for _, key in left)}")
+    writes = rules.writes
+    world.run(SILENCE)
+    if rules.writes != writes:
+        rules.fail("W1", f"{rules.writes - writes} writes for a cluster that is gone")

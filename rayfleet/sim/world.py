@@ -17,7 +17,7 @@ from rayfleet.sim.clock import VirtualClock
 from rayfleet.sim.faults import Faults
 from rayfleet.sim.kubelet import Nodes
 from rayfleet.sim.leader import Leader, Pace, Planner, Turn
-from rayfleet.sim.store import Change, Obj, Request, Store
+from rayfleet.sim.store import Change, Obj, Request, Store, random_uids
 
 USER = "user"
 OPERATOR = "operator-"
@@ -31,7 +31,7 @@ class World:
         self.seed = seed
         self.dice = Random(seed)
         self.clock = VirtualClock()
-        self.store = Store(self.clock, self.dice.getrandbits(32))
+        self.store = Store(self.clock, random_uids(Random(self.dice.getrandbits(32))))
         self.nodes = Nodes(self.clock, self.store, Random(self.dice.getrandbits(32)))
         self.faults = Faults(Random(self.dice.getrandbits(32)))
         self.pace = pace or Pace()

@@ -1,0 +1,152 @@
+"""The offline host: what the operator would do if all went well, without a cluster, a clock or a network.
+
+`render` runs observe, plan, apply in an ideal world, where everything is accepted and Pods are ready at once, until nothing is left to do.
+`next_steps` is one plan for one object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from rayfleet.api.config import Configuration
+from rayfleet.api.decode import Undecodable, decode_cluster
+from rayfleet.api.fault import Fault
+from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Resource
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.views import PodView, ServiceView
+from rayfleet.planning.actions import Action, Create, Fence, Patch
+from rayfleet.planning.plan import Plan
+from rayfleet.raycluster.observed import Observed
+from rayfleet.raycluster.plan import plan
+from rayfleet.raycluster.validity import faults_of
+from rayfleet.sim.cache import view
+from rayfleet.sim.kubelet import key_of, running
+from rayfleet.sim.store import Obj, Request, Store
+
+ACTOR = "operator-ideal"
+MOST_ROUNDS = 50
+
+
+class Refused(ValueError):
+    """The operator would not act on some of the objects. `faults` tells why, by object (`namespace/name`)."""
+
+    def __init__(self, faults: Mapping[str, tuple[Fault, ...]]) -> None:
+        super().__init__("\n".join(f"{key}: {fault}" for key, found in sorted(faults.items()) for fault in found))
+        self.faults = dict(faults)
+
+
+@dataclass
+class Still:
+    """A clock that stands."""
+
+    now: float
+
+
+def render(objects: Sequence[Obj], config: Configuration, now: float = 0.0) -> list[Obj]:
+    """Every object that the operator would create for the RayClusters among the objects, as sent, in order of creation.
+
+    `objects` are manifests as parsed from YAML; those of other kinds are passed over. UIDs are made from namespace and name, so that the
+    output is stable. `now` is in seconds since 1970. Raises `Refused` when a spec is refused, RuntimeError when no end is reached.
+    """
+    created: list[Obj] = []
+    refused: dict[str, tuple[Fault, ...]] = {}
+    for obj in objects:
+        if not is_cluster(obj):
+            continue
+        cluster = typed(obj)
+        faults = faults_of(Observed(cluster, now, config=config))
+        if faults:
+            refused[str(cluster.metadata.key)] = faults
+        else:
+            created += rendered(obj, config, now)
+    if refused:
+        raise Refused(refused)
+    return created
+
+
+def next_steps(obj: Obj, config: Configuration, now: float, children: Sequence[Obj] = ()) -> Plan:
+    """What the operator would do next for one RayCluster, and why; `transcript.plan_told` puts it into words.
+
+    `children` are Pods and Services as an API server lists them; only those whose controller is this object (by UID) count. Without any the
+    plan is that for a new cluster. Never raises for a bad spec: the plan then carries the refusal as status and event.
+    """
+    cluster = typed(obj)
+    return plan(Observed(cluster, now, owned(children, cluster, PODS), owned(children, cluster, SERVICES), config=config))
+
+
+def is_cluster(obj: Mapping[str, Any]) -> bool:
+    return obj.get("kind") == "RayCluster" and str(obj.get("apiVersion", "")).partition("/")[0] == "ray.io"
+
+
+def typed(obj: Obj) -> RayCluster | Undecodable:
+    """As it would come from an API server: with a namespace, a UID, a version and a generation."""
+    meta = dict(obj.get("metadata") or {})
+    name = meta.get("name") or f"{meta.get('generateName', '')}x"
+    namespace = meta.get("namespace") or "default"
+    given = {"name": name, "namespace": namespace, "uid": uid_of(namespace, name), "resourceVersion": "1", "generation": 1}
+    return decode_cluster(msgspec.json.encode({**obj, "metadata": {**given, **meta, "name": name, "namespace": namespace}}))
+
+
+def uid_of(namespace: str, name: str) -> str:
+    digits = hashlib.sha256(f"{namespace}/{name}".encode()).hexdigest()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
+
+
+def owned(children: Sequence[Obj], cluster: RayCluster | Undecodable, resource: Resource) -> tuple[Any, ...]:
+    cls: Any = PodView if resource == PODS else ServiceView
+    views = [msgspec.convert(child, cls) for child in children if child.get("kind") == resource.kind]
+    mine = [
+        child
+        for child in views
+        if any(reference.controller and reference.uid == cluster.metadata.uid for reference in child.metadata.owner_references or ())
+    ]
+    return tuple(sorted(mine, key=lambda child: child.metadata.name))
+
+
+def rendered(obj: Obj, config: Configuration, now: float) -> Iterator[Obj]:
+    """One cluster's life from nothing to rest."""
+    meta = typed(obj).metadata
+    store = Store(Still(now), uid=lambda key: uid_of(*key))
+    fresh = {name: value for name, value in (obj.get("metadata") or {}).items() if name in ("labels", "annotations")}
+    store.do(Request("user", "create", RAYCLUSTERS, *meta.key, body={**obj, "metadata": fresh}))
+    for _ in range(MOST_ROUNDS):
+        cluster = view(RAYCLUSTERS, store.get(RAYCLUSTERS, meta.key) or {})
+        found = {resource: children(store, resource, cluster.metadata.uid) for resource in (PODS, SERVICES)}
+        steps = plan(Observed(cluster, now, found[PODS], found[SERVICES], config=config))
+        if steps.done:
+            return
+        for action in steps.actions:
+            carry_out(store, action)
+            if isinstance(action, Create):
+                yield dict(action.manifest)
+        if steps.status is not None:
+            store.do(Request(ACTOR, "patch", RAYCLUSTERS, *meta.key, body={"status": steps.status.patch}, subresource="status"))
+        make_ready(store)
+    raise RuntimeError(f"{meta.key}: no end after {MOST_ROUNDS} rounds")
+
+
+def children(store: Store, resource: Resource, uid: str) -> tuple[Any, ...]:
+    return tuple(sorted((view(resource, child) for child in store.owned(uid, resource)), key=lambda child: child.metadata.name))
+
+
+def carry_out(store: Store, action: Action) -> None:
+    where = (action.resource, action.namespace, action.name)
+    if isinstance(action, Create):
+        store.do(Request(ACTOR, "create", *where, body=action.manifest))
+    elif isinstance(action, Fence):
+        store.do(Request(ACTOR, "patch", *where, body={"metadata": {"annotations": dict(action.annotations)}}))
+    elif isinstance(action, Patch):
+        store.do(Request(ACTOR, "patch", *where, body=action.patch, uid=action.uid))
+    else:
+        store.do(Request(ACTOR, "delete", *where, uid=action.uid, grace=0))
+
+
+def make_ready(store: Store) -> None:
+    for number, pod in enumerate(store.all(PODS), 1):
+        body = {"status": running(pod, f"10.0.0.{number}", ready=True)}
+        store.do(Request("kubelet", "patch", PODS, *key_of(pod), body=body, subresource="status"))
