@@ -47,7 +47,7 @@ async def wait_ready(client: Client, state: State, keys: Keys, patience: float) 
     standings: list[Standing] = []
     with display() as show:
         while keys:
-            standings = await look(client, keys)
+            standings = await look(client, keys, since_of(state))
             show(standings)
             if all(each.ready or each.hopeless for each in standings) or asyncio.get_running_loop().time() > deadline:
                 break
@@ -67,7 +67,12 @@ def dead_peers(state: State) -> list[str]:
     return [f"the {row['process']} is dead; its log is {state.log(row['process'])}" for row in peers(state) if row["state"] == "dead"]
 
 
-async def look(client: Client, keys: Keys) -> list[Standing]:
+def since_of(state: State) -> str:
+    """When the fleet was started; "" where there is none."""
+    return state.started.read_text() if state.started.exists() else ""
+
+
+async def look(client: Client, keys: Keys, since: str) -> list[Standing]:
     """How each cluster stands now; an API server that is away for a moment is waited for."""
     from rayfleet.api.meta import PODS, RAYCLUSTERS
     from rayfleet.kube.errors import NotFound, Unreachable
@@ -77,7 +82,7 @@ async def look(client: Client, keys: Keys) -> list[Standing]:
         try:
             cluster = await client.get(RAYCLUSTERS, name, namespace)
             pods = await client.list(PODS, namespace, labels=f"ray.io/cluster={name}")
-            found.append(standing(cluster, pods))
+            found.append(standing(cluster, pods, since))
         except NotFound:
             found.append(Standing(name, "not there", "-", "-", "", hopeless=True))
         except Unreachable as error:
@@ -85,19 +90,29 @@ async def look(client: Client, keys: Keys) -> list[Standing]:
     return found
 
 
-def standing(cluster: dict[str, Any], pods: list[dict[str, Any]]) -> Standing:
-    """Pure. Ready means: the operator has seen this spec, the head is ready and so is every worker that the spec asks for."""
+def standing(cluster: dict[str, Any], pods: list[dict[str, Any]], since: str = "") -> Standing:
+    """Pure. Ready means: the operator has seen this spec, the head is ready and so is every worker that the spec asks for.
+
+    Containers that began before `since` (RFC 3339) are of a fleet that is no more; what is said of them is not true yet.
+    """
     status = cluster.get("status") or {}
     conditions = {each["type"]: each for each in status.get("conditions") or ()}
     wanted = status.get("desiredWorkerReplicas") or 0
     ready = status.get("readyWorkerReplicas") or 0
     seen = status.get("observedGeneration") == cluster["metadata"].get("generation")
     head = conditions.get("HeadPodReady", {}).get("status") == "True"
-    done = seen and head and ready >= wanted and status.get("state") == "ready"
+    done = seen and head and ready >= wanted and status.get("state") == "ready" and all(begun >= since for begun in beginnings(pods))
     invalid = conditions.get("Valid", {}).get("status") == "False" and seen
     note = conditions["Valid"].get("message", "") if invalid else "" if done else waiting_for(pods)
     state = "ready" if done else "refused" if invalid else "starting"
     return Standing(cluster["metadata"]["name"], state, "ready" if head else "starting", f"{ready}/{wanted}", note, hopeless=invalid)
+
+
+def beginnings(pods: list[dict[str, Any]]) -> Iterator[str]:
+    """When each container began, as RFC 3339; "" for one that does not run."""
+    for pod in pods:
+        for container in (pod.get("status") or {}).get("containerStatuses") or ():
+            yield ((container.get("state") or {}).get("running") or {}).get("startedAt") or ""
 
 
 def waiting_for(pods: list[dict[str, Any]]) -> str:

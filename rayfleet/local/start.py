@@ -54,6 +54,7 @@ def start(state: State, say: Say) -> door.Record:
             clear(state, say)
             issue(state)
             state.write(state.operator_config, json.dumps(OPERATOR, indent=1) + "\n")
+            state.write(state.started, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
             start_holder(state)
             holder = find_holder(state)
             if holder is None:

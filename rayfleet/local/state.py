@@ -25,9 +25,9 @@ class State:
         return self.path / "lock"
 
     @property
-    def fleet(self) -> Path:
-        """Which holder and which door this fleet has."""
-        return self.path / "fleet.json"
+    def started(self) -> Path:
+        """Since when this fleet runs, as RFC 3339: what an object says of an earlier time is of an earlier fleet."""
+        return self.path / "started"
 
     @property
     def ports(self) -> Path:

@@ -81,6 +81,16 @@ def test_a_starting_cluster_says_what_its_pod_waits_for() -> None:
     assert standing(cluster(GROUP), [pod]).note == 'one-head: CreateContainerConfigError: secret "x" not found'
 
 
+def test_what_an_earlier_fleet_wrote_does_not_make_a_cluster_ready() -> None:
+    told = cluster(GROUP, state="ready", observedGeneration=2, conditions=[HEAD])
+    pod = {
+        "metadata": {"name": "one-head"},
+        "status": {"containerStatuses": [{"state": {"running": {"startedAt": "2030-01-01T00:00:05Z"}}}]},
+    }
+    assert standing(told, [pod], "2030-01-01T00:00:05Z").ready
+    assert not standing(told, [pod], "2030-01-01T00:00:06Z").ready
+
+
 def test_an_event_is_a_line_and_a_series_says_how_often() -> None:
     event = {
         "type": "Normal",

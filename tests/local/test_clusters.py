@@ -135,8 +135,9 @@ def test_what_is_kept_by_down_comes_back_with_the_next_up(tmp_path_factory: pyte
         fleet.apply(idle_cluster("kept", workers=0))
         fleet.ready("kept", 0)
         fleet.run("down", "--keep")
-        fleet.up()
-        fleet.ready("kept", 0)
+        file = fleet.state.path.parent / "kept.json"
+        file.write_text(json.dumps(idle_cluster("kept", workers=0)))
+        assert "unchanged" in fleet.up("-f", str(file))  # ready means now: not what was written before
         assert fleet.of_pod(next(iter(fleet.pods("kept"))))
     finally:
         assert end(fleet.state).left == ()
