@@ -20,6 +20,8 @@ COMMANDS = {
     "delete": "delete",
     "scale": "scale",
     "logs": "logs",
+    "plan": "plan",
+    "render": "render",
     "crds": "crds",
     "run": "run",
     "kubelet": "kubelet",

@@ -62,6 +62,20 @@ def covers(live: Any, wanted: Any) -> bool:
     return bool(live == wanted)
 
 
+def merged(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """The target with a merge patch applied (RFC 7386)."""
+    result = dict(target)
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, dict):
+            there = result.get(key)
+            result[key] = merged(there if isinstance(there, dict) else {}, value)
+        else:
+            result[key] = value
+    return result
+
+
 def difference(last: dict[str, Any], wanted: dict[str, Any], live: dict[str, Any]) -> dict[str, Any]:
     patch: dict[str, Any] = {}
     for key, value in wanted.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rayfleet.cli.merge import LAST_APPLIED, difference, last_applied, patch_for, remembered
+from rayfleet.cli.merge import LAST_APPLIED, difference, last_applied, merged, patch_for, remembered
 
 
 def thing(**spec: Any) -> dict[str, Any]:
@@ -79,3 +79,13 @@ def test_a_null_removes_what_is_there_and_asks_nothing_of_what_is_not() -> None:
 def test_a_value_that_changes_its_form_is_replaced() -> None:
     assert difference({}, {"a": {"b": 1}}, {"a": "text"}) == {"a": {"b": 1}}
     assert difference({}, {"a": "text"}, {"a": {"b": 1}}) == {"a": "text"}
+
+
+def test_the_patch_makes_the_live_object_what_the_file_asks_for() -> None:
+    live = remembered(thing(size=1, colour="red", inner={"a": 1, "b": 2}))
+    live["spec"]["added"] = True
+    wanted = thing(size=2, inner={"a": 1, "c": {"d": 3}})
+    after = merged(live, patch_for(live, wanted))
+    assert after["spec"] == {"size": 2, "inner": {"a": 1, "c": {"d": 3}}, "added": True}
+    assert patch_for(after, wanted) == {}
+    assert live["spec"]["size"] == 1

@@ -193,3 +193,13 @@ def test_status_lists_clusters_of_any_api_server(typed: Type) -> None:
     typed("apply", "-f", str(EXAMPLE))
     rows = json.loads(typed("status", "-o", "json").output)["clusters"]
     assert [(row["name"], row["state"]) for row in rows] == [("one", "starting"), ("two", "starting")]
+
+
+def test_a_live_plan_starts_from_what_is_there_and_changes_nothing(typed: Type) -> None:
+    typed("apply", "-f", str(EXAMPLE))
+    before = typed("get", "raycluster/one", "-o", "json").output
+    changed = EXAMPLE.read_text().replace("replicas: 2\n", "replicas: 1\n", 1)
+    told = typed("plan", "--live", "-f", "-", text=changed).output
+    assert "raycluster default/one" in told
+    assert "because 0 of 1 replicas are there" in told
+    assert typed("get", "raycluster/one", "-o", "json").output == before

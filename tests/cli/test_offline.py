@@ -1,0 +1,52 @@
+"""render and plan: what would be done, without doing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import yaml
+from click.testing import Result
+
+EXAMPLE = str(Path(__file__).parents[2] / "examples" / "two-clusters.yaml")
+Invoke = Callable[..., Result]
+
+
+def test_render_prints_every_object_of_every_cluster_as_it_would_be_sent(invoke: Invoke) -> None:
+    shown = invoke("render", "-f", EXAMPLE)
+    assert shown.exit_code == 0, shown.output
+    objects = list(yaml.safe_load_all(shown.output))
+    assert [each["kind"] for each in objects].count("Pod") == 5
+    assert {each["metadata"]["name"] for each in objects if each["kind"] == "Service"} == {"one-head-svc", "two-head-svc"}
+    assert all(each["metadata"]["ownerReferences"] for each in objects)
+
+
+def test_render_is_the_same_every_time(invoke: Invoke) -> None:
+    assert invoke("render", "-f", EXAMPLE).output == invoke("render", "-f", EXAMPLE).output
+
+
+def test_render_takes_the_operators_configuration(invoke: Invoke, tmp_path: Path) -> None:
+    config = tmp_path / "operator.yaml"
+    config.write_text("enableInitContainerInjection: false\n")
+    assert "initContainers" in invoke("render", "-f", EXAMPLE).output
+    assert "initContainers" not in invoke("render", "-f", EXAMPLE, "--config", str(config)).output
+
+
+def test_a_spec_that_the_operator_would_refuse_fails_render_with_the_fields_path(invoke: Invoke) -> None:
+    text = Path(EXAMPLE).read_text().replace("groupName: small", "groupName: ''")
+    shown = invoke("render", "-f", "-", input=text)
+    assert shown.exit_code == 1
+    assert "spec.workerGroupSpecs[0].groupName" in shown.output
+
+
+def test_a_file_without_a_raycluster_is_told(invoke: Invoke) -> None:
+    shown = invoke("render", "-f", "-", input="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    assert shown.exit_code == 1
+    assert "no RayCluster in -" in shown.output
+
+
+def test_plan_says_what_would_be_done_first_and_why(invoke: Invoke) -> None:
+    shown = invoke("plan", "-f", EXAMPLE, "-n", "team").output
+    assert "raycluster team/one\n" in shown
+    assert "create pod/one-head-" in shown
+    assert "because the cluster has no head Pod" in shown
