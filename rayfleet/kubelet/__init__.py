@@ -16,6 +16,7 @@
     volumes     the directories behind a Pod's volumes
     network     bridge, addresses, links
     probes      runs the probes
+    hooks       runs postStart and preStop
     resolver    the names of the cluster domain;  dns  answers for them
     clusterip   ClusterIPs in user space
     server      the kubelet's HTTP: logs

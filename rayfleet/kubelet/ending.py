@@ -8,15 +8,11 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-import aiohttp
+from typing import TYPE_CHECKING
 
 from rayfleet.api.meta import PODS
 from rayfleet.kube.errors import Conflict, NotFound
-from rayfleet.kubelet.env import ConfigError
-from rayfleet.kubelet.probes import http_get
+from rayfleet.kubelet.hooks import run_hook
 from rayfleet.kubelet.sandbox import SandboxError
 from rayfleet.kubelet.status import seconds_of
 
@@ -54,6 +50,7 @@ class Ending:
         """The Pod's end; may be repeated when the API does not answer. Raises ApiError."""
         worker, meta = self.worker, self.worker.pod.metadata
         if worker.sandbox is not None and not worker.absent:
+            worker.health.close()  # nothing is to be restarted any more
             worker.tell("Normal", "Killing", "Stopping the Pod's containers")
             await self.stop_everything(self.granted())
         await worker.setup.clean()
@@ -85,7 +82,7 @@ class Ending:
         deadline = time.monotonic() + grace
         ended = self.end_of(attempt.uid)
         try:
-            await self.run_hook(name, grace)
+            await run_hook(self.worker, name, "preStop", grace)
             await sandbox.ask("kill", name=name, signal=int(signal.SIGTERM))
             await self.patience(ended, deadline - time.monotonic())
             if not ended.is_set():
@@ -100,26 +97,3 @@ class Ending:
         await asyncio.wait(waits, timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED)
         for wait in waits:
             wait.cancel()
-
-    async def run_hook(self, name: str, grace: float) -> None:
-        """preStop. Its failure is told and changes nothing."""
-        container = self.worker.health.container(name)
-        hook: Mapping[str, Any] = (container.get("lifecycle") or {}).get("preStop") or {}
-        if not hook or grace <= 0:
-            return
-        try:
-            if hook.get("exec"):
-                answer = await self.worker.setup.execute(name, hook["exec"].get("command") or [], grace)
-                good, words = answer["code"] == 0, answer["output"].strip()[:300]
-            elif hook.get("httpGet"):
-                async with asyncio.timeout(grace):
-                    good, words = await http_get(
-                        self.worker.house.web, self.worker.setup.address(), hook["httpGet"], int(hook["httpGet"]["port"])
-                    )
-            else:
-                await asyncio.sleep(min(float((hook.get("sleep") or {}).get("seconds") or 0), grace))
-                return
-        except (SandboxError, ConfigError, OSError, aiohttp.ClientError, TimeoutError) as error:
-            good, words = False, str(error)
-        if not good:
-            self.worker.tell("Warning", "FailedPreStopHook", f"PreStopHook of container {name} failed: {words}")

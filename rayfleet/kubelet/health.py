@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rayfleet.kubelet.attempt import Attempt
+from rayfleet.kubelet.hooks import run_hook
 from rayfleet.kubelet.probes import Prober
 
 if TYPE_CHECKING:
     from rayfleet.kubelet.worker import Worker
+
+POST_START_IN = 120.0  # seconds
 
 
 class Health:
@@ -20,6 +23,7 @@ class Health:
         self.passed_startup: set[str] = set()  # by the attempt's uid, as the next one
         self.passed_readiness: set[str] = set()
         self.being_killed: dict[str, asyncio.Task[None]] = {}
+        self.greetings: set[asyncio.Task[None]] = set()
         self.take_over()
 
     def take_over(self) -> None:
@@ -64,7 +68,7 @@ class Health:
     def close(self) -> None:
         for name in list(self.probers):
             self.forget(name)
-        for task in self.being_killed.values():
+        for task in (*self.being_killed.values(), *self.greetings):
             task.cancel()
 
     def complain(self, name: str, words: str) -> None:
@@ -83,6 +87,18 @@ class Health:
             self.being_killed[name] = task
             task.add_done_callback(lambda _: self.being_killed.pop(name, None))
         self.worker.wake.set()
+
+    def greet(self, name: str) -> None:
+        """Runs the hook of a container that has just started; when it fails, the container is ended."""
+        if not (self.container(name).get("lifecycle") or {}).get("postStart"):
+            return
+        task = asyncio.create_task(self.run_post_start(name))
+        self.greetings.add(task)
+        task.add_done_callback(self.greetings.discard)
+
+    async def run_post_start(self, name: str) -> None:
+        if not await run_hook(self.worker, name, "postStart", POST_START_IN):
+            await self.worker.ending.stop_container(name, self.worker.ending.grace())
 
     async def restart(self, name: str, kind: str) -> None:
         self.worker.tell("Normal", "Killing", f"Container {name} failed {kind} probe, will be restarted")

@@ -13,6 +13,7 @@ from typing import Any
 
 import aiohttp
 
+from rayfleet.kube.errors import ApiError
 from rayfleet.kubelet.attempt import Attempt
 from rayfleet.kubelet.env import ConfigError
 from rayfleet.kubelet.sandbox import SandboxError
@@ -89,7 +90,7 @@ class Prober:
             return False, f"no answer within {timeout:g} s"
         except aiohttp.ClientConnectorError as error:
             return False, f"{error.host}:{error.port}: {os.strerror(error.os_error.errno or 0).lower()}"
-        except (OSError, aiohttp.ClientError, SandboxError, ConfigError) as error:
+        except (OSError, aiohttp.ClientError, SandboxError, ConfigError, ApiError) as error:
             return False, str(error) or type(error).__name__
 
     def port(self, action: Mapping[str, Any]) -> int:

@@ -16,7 +16,7 @@ from rayfleet.kubelet.env import Facts, Source
 from rayfleet.kubelet.house import House
 from rayfleet.kubelet.image import mismatch
 from rayfleet.kubelet.network import NetworkError, link_of
-from rayfleet.kubelet.sandbox import ANSWERS_IN, Identity, Sandbox, read_identity, remove_directory
+from rayfleet.kubelet.sandbox import ANSWERS_IN, Identity, Sandbox, SandboxError, read_identity, remove_directory
 from rayfleet.kubelet.shim.record import write as write_record
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Setup:
     def __init__(self, house: House, worker: Worker) -> None:
         self.house, self.worker = house, worker
         self.directory = worker.directory
+        self.environments: dict[str, tuple[str, dict[str, str]]] = {}  # of each container: its life's uid and what it was given
 
     def address(self) -> str:
         taken = self.house.network.taken.get(self.worker.uid)
@@ -125,6 +126,7 @@ class Setup:
         init = any(one["name"] == name for one in self.worker.pod.init_containers)
         facts = await self.facts(env.sources_of(spec))
         request = container.request(spec, attempt, uuid.uuid4().hex, self.directory, facts, self.house.settings, self.hostname())
+        self.environments[name] = (request["uid"], request["env"])
         container.make_scratch(self.directory, name, attempt)
         started = await self.worker.sandbox.start({**request, "init": init})
         self.worker.histories = with_attempt(self.worker.histories, started)
@@ -135,6 +137,7 @@ class Setup:
         else:
             self.worker.waiting.pop(name, None)
             self.worker.tell("Normal", "Started", f"Started container {name}")
+            self.worker.health.greet(name)
 
     async def prune(self, name: str, attempt: int) -> None:
         """Removes what earlier lives of the container left: files always, logs and records when they are old."""
@@ -145,14 +148,20 @@ class Setup:
         (folder / f"{attempt - KEPT_RECORDS}.json").unlink(missing_ok=True)
 
     async def execute(self, name: str, command: list[str], timeout: float) -> dict[str, Any]:
-        """Runs a command inside a container, with its environment. Answers `code`, `output` and `late`. Raises SandboxError."""
-        assert self.worker.sandbox is not None
+        """Runs a command inside a container, with its environment. Answers `code`, `output` and `late`.
+
+        Raises SandboxError; ConfigError and ApiError for a container that an earlier kubelet started.
+        """
+        running = self.worker.running().get(name)
+        if self.worker.sandbox is None or running is None:
+            raise SandboxError(f"container {name} is not running")
         spec = self.worker.health.container(name)
-        facts = await self.facts(env.sources_of(spec))
-        values = env.environment(spec, container.base_environment(self.house.settings, self.hostname()), facts)
-        cwd = spec.get("workingDir") or container.HOME
-        request = {"name": name, "argv": command, "env": values, "cwd": cwd, "timeout": timeout}
-        return await self.worker.sandbox.ask("exec", patience=timeout + ANSWERS_IN, **request)
+        if self.environments.get(name, ("", {}))[0] != running.uid:
+            facts = await self.facts(env.sources_of(spec))
+            values = env.environment(spec, container.base_environment(self.house.settings, self.hostname()), facts)
+            self.environments[name] = (running.uid, values)
+        request = {"name": name, "argv": command, "env": self.environments[name][1], "cwd": spec.get("workingDir") or container.HOME}
+        return await self.worker.sandbox.ask("exec", patience=timeout + ANSWERS_IN, timeout=timeout, **request)
 
     async def take_down(self) -> None:
         """Ends processes, namespaces, mounts and links; records and logs stay, for `kubectl logs` of a finished Pod."""

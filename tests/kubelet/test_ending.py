@@ -25,6 +25,14 @@ async def test_a_process_is_asked_first_and_the_hook_before_it(world: World, tmp
     assert (place / "order").read_text() == "hook\nterm\n"
 
 
+async def test_a_hook_runs_after_the_start_and_its_failure_ends_the_container(world: World) -> None:
+    hook = {"postStart": {"exec": {"command": ["sh", "-c", "echo greeted > /proc/1/fd/1; test -e /home/ray/absent"]}}}
+    await world.apply(pod(FOR_EVER, lifecycle=hook, restartPolicy="Never"))
+    await world.reaches("Succeeded")  # asked to end, it ends well
+    assert await world.log() == "greeted\n"
+    assert await until("an event", lambda: world.events("FailedPostStartHook")) == ["postStart hook of container main failed: exit code 1"]
+
+
 async def test_who_does_not_listen_is_killed_after_the_grace(world: World) -> None:
     await world.apply(pod("trap '' TERM; while :; do sleep 0.05; done", terminationGracePeriodSeconds=1))
     await world.becomes_ready()

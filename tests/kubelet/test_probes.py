@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rayfleet.api.meta import LEASES
+from rayfleet.api.meta import LEASES, SECRETS
 from tests.kubelet.world import FOR_EVER, World, is_true, pod, until
 
 pytestmark = pytest.mark.namespaces
@@ -40,19 +40,18 @@ async def test_a_pod_is_ready_when_its_probe_says_so(world: World, action: dict[
     await world.becomes_ready()
 
 
-async def test_a_pod_at_rest_costs_no_writes(world: World) -> None:
-    probe = {"httpGet": {"path": "/", "port": 8000}, "periodSeconds": 1}
-    await world.apply(pod(f"exec {WEB} 2>&1", readinessProbe=probe, livenessProbe=probe))
+async def test_a_pod_at_rest_costs_no_requests(world: World) -> None:
+    await world.apply({"metadata": {"name": "s"}, "data": {"k": "eA=="}}, SECRETS)
+    env = [{"name": "X", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]
+    probe = {"exec": {"command": ["sh", "-c", "test $X = x && echo probed >> /tmp/count"]}, "periodSeconds": 1}
+    await world.apply(pod(FOR_EVER, env=env, readinessProbe=probe, livenessProbe=probe))
     await world.becomes_ready()
     await until("the Events are written", lambda: world.kubelet and not world.kubelet.house.events.tasks)
-    before = list(world.writes)
-    probed = (await world.log()).count("GET /")
-
-    async def probed_again() -> bool:
-        return (await world.log()).count("GET /") >= probed + 3
-
-    await until("the probes have gone on", probed_again)
-    assert world.writes == before
+    before = (world.reads, list(world.writes))
+    (count,) = world.settings.pods.glob("*/containers/main/scratch-0/tmp/count")
+    probed = len(count.read_text())
+    await until("the probes have gone on", lambda: len(count.read_text()) >= probed + 3 * len("probed\n"))
+    assert (world.reads, world.writes) == before
 
 
 async def test_a_pod_costs_few_writes_until_it_is_ready(world: World) -> None:

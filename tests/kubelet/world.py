@@ -51,13 +51,16 @@ class World:
     def __init__(self, state: Path, environment: Path) -> None:
         self.settings = KubeletSettings(state / "kubeconfig", state, environment, backoff_scale=0.02)
         self.writes: list[str] = []  # the methods of all requests that were no reads
+        self.reads = 0
         self.client = Client(Connection(f"http://127.0.0.1:{API_PORT}"), on_answer=self.heed)
         self.store = Store(":memory:")
         self.kubelet: Kubelet | None = None
         self.process: asyncio.subprocess.Process | None = None
 
     def heed(self, method: str, status: int, seconds: float) -> None:
-        if method != "GET":
+        if method == "GET":
+            self.reads += 1
+        else:
             self.writes.append(method)
 
     async def open(self) -> None:
