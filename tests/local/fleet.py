@@ -21,6 +21,8 @@ from rayfleet.local.identity import Identity
 from rayfleet.local.state import State
 from tests.local.waiting import eventually
 
+CLUSTERS = "/apis/ray.io/v1/namespaces/default/rayclusters"
+
 
 class Fleet:
     """The commands of one state directory."""
@@ -45,10 +47,15 @@ class Fleet:
 
     def read(self, path: str, **query: str) -> Any:
         """A GET of the API through the door; None when there is no answer (yet), or no such object."""
+        return self.send("GET", f"{path}?{urlencode(query)}")
+
+    def send(self, method: str, path: str, body: Any = None) -> Any:
+        """Any request through the door; None when there is no answer (yet), or a refusal."""
         server = json.loads(self.state.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
         context = ssl.create_default_context(cafile=str(self.state.credentials / "ca.crt"))
-        headers = {"Authorization": f"Bearer {token_of(self.state, 'admin')}"}
-        request = urllib.request.Request(f"{server}{path}?{urlencode(query)}", headers=headers)
+        headers = {"Authorization": f"Bearer {token_of(self.state, 'admin')}", "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(server + path, data, headers, method=method)
         try:
             with urllib.request.urlopen(request, context=context, timeout=10) as answer:
                 return json.load(answer)
@@ -69,7 +76,7 @@ class Fleet:
         return {name: pod["metadata"]["uid"] for name, pod in self.pods(cluster).items()}
 
     def standing(self, name: str) -> Standing | None:
-        cluster = self.read(f"/apis/ray.io/v1/namespaces/default/rayclusters/{name}")
+        cluster = self.read(f"{CLUSTERS}/{name}")
         return standing(cluster, []) if cluster else None
 
     def ready(self, name: str, workers: int, within: float = 120.0) -> None:

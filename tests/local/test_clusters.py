@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import signal
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pytest
 
+from rayfleet.local import leftovers
 from rayfleet.local.end import end
-from rayfleet.local.identity import Identity
+from rayfleet.local.identity import Identity, identify
 from rayfleet.local.leftovers import command_line
 from rayfleet.local.start import OPERATOR
 from rayfleet.local.state import State
-from tests.local.fleet import Fleet, idle_cluster, kill, template
+from tests.local.fleet import CLUSTERS, Fleet, idle_cluster, kill, template
 from tests.local.waiting import eventually
 
 pytestmark = pytest.mark.namespaces
@@ -77,12 +82,12 @@ def test_whichever_peer_dies_the_same_pods_and_processes_live_on_and_a_change_is
 def test_one_name_applied_deleted_and_applied_again_twenty_times(fleet: Fleet, name: str) -> None:
     seen: set[str] = set()
     for _ in range(20):
-        fleet.apply(idle_cluster(name, workers=1))
+        assert fleet.send("POST", CLUSTERS, idle_cluster(name, workers=1))
         eventually(lambda: len(fleet.pods(name)) == 2, 30.0, "two Pods")
         uids = set(fleet.uids(name).values())
         assert not uids & seen
         seen |= uids
-        fleet.run("delete", "raycluster", name)  # its Pods may terminate still when the name is applied again
+        assert fleet.send("DELETE", f"{CLUSTERS}/{name}")  # its Pods terminate still when the name is applied again
     eventually(lambda: not fleet.children(name), 30.0, "no Pod is left")
     eventually(lambda: not idlers(fleet, name))
 
@@ -157,4 +162,62 @@ def test_up_in_the_foreground_stays_until_it_is_told_and_leaves_nothing(tmp_path
         assert not fleet.state.path.exists()
     finally:
         shown.kill()
+        assert end(fleet.state).left == ()
+
+
+def machine() -> dict[str, set[str]]:
+    """What a fleet could leave on this machine besides processes, by kind."""
+    names = Path("/run/netns")
+    return {
+        "mounts": {line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()},
+        "links": leftovers.links(),
+        "temporary files": {path.name for path in Path(tempfile.gettempdir()).glob("rayfleet*")},
+        "named networks": {path.name for path in names.iterdir()} if names.exists() else set(),
+    }
+
+
+def namespaces_of(processes: Iterable[Identity | None]) -> set[str]:
+    found = set()
+    for process in processes:
+        for kind in ("net", "mnt", "pid", "uts", "ipc"):
+            with contextlib.suppress(OSError):
+                if process and process.alive:
+                    found.add(str(Path(f"/proc/{process.pid}/ns/{kind}").readlink()))
+    return found
+
+
+def test_down_with_living_pods_leaves_no_process_namespace_mount_veth_or_file(tmp_path_factory: pytest.TempPathFactory) -> None:
+    fleet = Fleet(State(tmp_path_factory.mktemp("leaks") / "fleet"))
+    before = machine()
+    try:
+        fleet.up()
+        fleet.apply(idle_cluster("leaky", workers=0))
+        eventually(lambda: fleet.pods("leaky"), 20.0)
+        eventually(lambda: fleet.of_pod(next(iter(fleet.pods("leaky")))), 20.0)
+        inside, everybody = fleet.inside(), [identify(pid) for pid in leftovers.processes()]
+        own = namespaces_of(inside) - namespaces_of([identify(os.getpid())])
+        assert len(own) >= 8, "the fleet's and the Pod's"
+        assert "nothing is left" in fleet.run("down")
+        assert leftovers.living(inside) == []
+        # Numbers of namespaces are given away again, so only processes of before can speak of these.
+        assert not own & namespaces_of(everybody)
+        after = machine()
+        assert {kind: after[kind] - before[kind] for kind in after} == {kind: set() for kind in after}
+        assert not fleet.state.path.exists()
+    finally:
+        end(fleet.state)
+
+
+def test_two_ups_of_the_same_file_at_once_make_one_fleet_with_its_clusters_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    fleet = Fleet(State(tmp_path_factory.mktemp("twice") / "fleet"))
+    file = fleet.state.path.parent / "twice.json"
+    file.write_text(json.dumps(idle_cluster("twice", workers=0)))
+    try:
+        both = [subprocess.Popen(fleet.command("up", "-f", str(file)), stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        for each in both:
+            assert "twice: ready" in each.communicate(timeout=60)[0]
+            assert each.returncode == 0
+        assert len(fleet.pods("twice")) == 1
+        assert all(row["state"] == "alive" for row in fleet.processes().values())
+    finally:
         assert end(fleet.state).left == ()
