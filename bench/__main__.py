@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("plan", "thousand", "fleet")
+BENCHES = ("plan", "thousand", "laptop")
 
 
 def main() -> int:

@@ -77,11 +77,12 @@ def transition_times(before: RayClusterStatus, state: str, now: str) -> dict[str
 
 
 def is_urgent(before: RayClusterStatus, after: Sequence[Condition], patch: dict[str, Any]) -> bool:
-    """Does a condition or the state flip? The very first status may wait a second, by when there is more to say, unless it complains."""
+    """Does a condition or the state flip? The very first status may wait a second, by when there is more to say, unless it complains or
+    all is there already."""
     if is_true(after, "ReplicaFailure") or not is_true(after, "Valid"):
         return True
     if not before.conditions:
-        return False
+        return is_true(after, "RayClusterProvisioned")
     return "state" in patch or {(c.type, c.status) for c in before.conditions} != {(c.type, c.status) for c in after}
 
 
