@@ -147,6 +147,7 @@ class Worker:
         await self.start_due(steps, now)
         self.explain_waits(steps)
         self.health.follow(self.running())
+        self.retry_at = {name: at for name, at in self.retry_at.items() if at > now}
         times = [*self.retry_at.values(), *filter(None, (steps.wake_at, deadline))]
         return max(0.0, min(times) - time.time()) if times else None
 
