@@ -61,9 +61,15 @@ def terminating(record: Record) -> bool:
     return b'"deletionTimestamp":' in record.data and "deletionTimestamp" in record.decode()["metadata"]
 
 
+def owns(api: Api, uid: str, record: Record) -> bool:
+    """Whether the owner exists, where it can own this object: in its namespace, or in none."""
+    owner = api.store.by_uid(uid)
+    return owner is not None and owner.namespace in ("", record.namespace)
+
+
 def _state(api: Api, record: Record, reference: Obj) -> str:
     owner = api.store.by_uid(reference["uid"])
-    if owner is None or owner.namespace not in ("", record.namespace):
+    if owner is None or not owns(api, reference["uid"], record):
         return "absent"
     if terminating(owner) and FOREGROUND in owner.decode()["metadata"].get("finalizers", []):
         return "waiting"

@@ -74,7 +74,7 @@ class Housekeeping:
             self._follow_event(change)
         if change.type == DELETED:
             self._follow_deletion(record)
-        elif any(self._api.store.by_uid(uid) is None for uid in record.owners) or b'"deletionTimestamp":' in record.data:
+        elif b'"deletionTimestamp":' in record.data or not all(garbage.owns(self._api, uid, record) for uid in record.owners):
             self._add(record)
 
     def _follow_deletion(self, record: Record) -> None:

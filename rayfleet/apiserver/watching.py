@@ -149,7 +149,6 @@ def _begin(call: Call, subscription: Watch) -> bool:
         return False
     for change in missed:
         subscription.offer(change)
-    subscription.seen = store.published
     return True
 
 

@@ -28,6 +28,22 @@ async def test_an_object_of_an_owner_that_never_was_is_garbage(peer: Peer) -> No
     await gone(peer, f"{CONFIGMAPS}/child")
 
 
+async def test_an_owner_in_another_namespace_is_none(peer: Peer) -> None:
+    parent = (await peer.create(CONFIGMAPS, configmap("parent"))).body
+    await peer.create("/api/v1/namespaces/kube-system/configmaps", configmap("child", ownerReferences=[owner(parent)]))
+    await gone(peer, "/api/v1/namespaces/kube-system/configmaps/child")
+
+
+async def test_a_child_let_go_of_stays(peer: Peer) -> None:
+    parent = (await peer.create(CONFIGMAPS, configmap("parent"))).body
+    await peer.create(CONFIGMAPS, configmap("child", ownerReferences=[owner(parent)]))
+    await peer.patch(f"{CONFIGMAPS}/child", {"metadata": {"ownerReferences": None}})
+    dying = await peer.delete(f"{CONFIGMAPS}/parent", {"propagationPolicy": "Foreground"})
+    assert dying.status == 200
+    await gone(peer, f"{CONFIGMAPS}/parent")
+    assert (await peer.get(f"{CONFIGMAPS}/child")).status == 200
+
+
 async def test_one_living_owner_is_enough(peer: Peer) -> None:
     first = (await peer.create(CONFIGMAPS, configmap("first"))).body
     second = (await peer.create(CONFIGMAPS, configmap("second"))).body

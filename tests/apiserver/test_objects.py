@@ -93,7 +93,9 @@ async def test_a_scheduled_pod_goes_when_its_kubelet_says_so(peer: Peer) -> None
     assert (await peer.create(f"{PODS}/a/binding", {"target": {"kind": "Node", "name": "n2"}})).status == 409
     dying = await peer.delete(f"{PODS}/a")
     assert dying.meta["deletionGracePeriodSeconds"] == 30
-    assert (await peer.get(f"{PODS}/a")).meta["deletionTimestamp"]
+    assert (await peer.delete(f"{PODS}/a", {"gracePeriodSeconds": 60})).body == dying.body, "a death is never put off"
+    sooner = await peer.delete(f"{PODS}/a", {"gracePeriodSeconds": 5})
+    assert sooner.meta["deletionGracePeriodSeconds"] == 5
     assert (await peer.delete(f"{PODS}/a", {"gracePeriodSeconds": 0})).status == 200
     assert (await peer.get(f"{PODS}/a")).status == 404
 

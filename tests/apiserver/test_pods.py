@@ -167,5 +167,12 @@ async def test_headless_services_and_node_ports(peer: Peer) -> None:
     assert (await peer.create(SERVICES, taken)).status == 201
 
 
+async def test_the_address_of_a_deleted_service_is_free_again(peer: Peer) -> None:
+    address = (await peer.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})).body["spec"]["clusterIP"]
+    await peer.delete(f"{SERVICES}/s")
+    again = await peer.create(SERVICES, {"metadata": {"name": "t"}, "spec": {"ports": [{"port": 80}], "clusterIP": address}})
+    assert again.status == 201
+
+
 async def test_the_api_itself_is_a_service(peer: Peer) -> None:
     assert (await peer.get(f"{SERVICES}/kubernetes")).body["spec"]["clusterIP"] == "10.96.0.1"

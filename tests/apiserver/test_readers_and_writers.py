@@ -70,6 +70,25 @@ async def test_a_watch_that_is_cut_again_and_again_misses_nothing(peer: Peer, se
     assert known == {item["metadata"]["name"]: int(item["metadata"]["resourceVersion"]) for item in listed}
 
 
+async def test_a_watch_that_begins_with_what_exists_says_nothing_twice(peer: Peer) -> None:
+    done = asyncio.Event()
+
+    async def begin() -> None:
+        while not done.is_set():
+            seen: dict[str, int] = {}
+            async for event in peer.watch(f"{CONFIGMAPS}?watch=1&timeoutSeconds=1"):
+                name, version = event["object"]["metadata"]["name"], int(event["object"]["metadata"]["resourceVersion"])
+                assert version > seen.get(name, 0)
+                seen[name] = version
+                if len(seen) > 6:
+                    break
+
+    readers = [asyncio.create_task(begin()) for _ in range(4)]
+    await asyncio.gather(*(write(peer, random.Random(writer), 25) for writer in range(6)))
+    done.set()
+    await asyncio.gather(*readers)
+
+
 @pytest.mark.parametrize("seed", range(3))
 async def test_pages_of_any_size_add_up_to_one_moment(peer: Peer, seed: int) -> None:
     dice = random.Random(seed)
