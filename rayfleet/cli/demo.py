@@ -22,7 +22,7 @@ import click
 
 from rayfleet.cli.ray_job import Outcome, run_job
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "two-clusters.yaml"
+EXAMPLE = os.path.relpath(Path(__file__).parents[2] / "examples" / "two-clusters.yaml")
 WHERE = """
 import ray, socket
 ray.init(logging_level="error", log_to_driver=False)
@@ -154,7 +154,7 @@ def demonstrate(demo: Demo) -> None:
     links = left.links()
     try:
         demo.title("Start a fleet on this machine, and two Ray clusters in it")
-        demo.rayfleet("up", "-f", str(EXAMPLE))
+        demo.rayfleet("up", "-f", EXAMPLE)
         demo.title("Run a real Ray job on each")
         jobs(demo)
         demo.title("How things stand")

@@ -72,6 +72,8 @@ async def open_dashboards(state: State, ports: Ports) -> None:
                 group.create_task(pods.run())
                 group.create_task(services.run())
                 group.create_task(dashboards.follow(changes))
+                await services.synced()
+                ports.keep_only({name_of(service) for service in services.values()})
         finally:
             dashboards.close()
 

@@ -43,6 +43,11 @@ class Ports:
         if self.given.pop(name, None) is not None:
             self._save()
 
+    def keep_only(self, dashboards: set[str]) -> None:
+        """Forget dashboards that went while no door was there."""
+        for name in [name for name in self.given if name.startswith("dashboard/") and name not in dashboards]:
+            self.forget(name)
+
     def _candidates(self, name: str) -> Iterator[int]:
         if name in self.given:
             yield self.given[name]

@@ -8,6 +8,8 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
+import urllib.request
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -102,6 +104,65 @@ def test_a_cluster_deleted_half_started_leaves_nothing(fleet: Fleet, name: str) 
     eventually(lambda: not fleet.children(name) and not fleet.children(name, "services"), 30.0, "no child is left")
     eventually(lambda: not {process for process in fleet.inside() if process not in before}, 20.0, "no process is left")
     assert pods <= {path.name for path in (fleet.state.pods / "pods").iterdir()}
+
+
+@pytest.mark.parametrize("pause", [0.05, 0.3])
+@pytest.mark.parametrize("peer", ["kubelet", "operator", "apiserver"])
+def test_a_peer_killed_in_the_middle_of_a_start_loses_and_leaks_nothing(fleet: Fleet, name: str, peer: str, pause: float) -> None:
+    before, links = set(fleet.inside()), links_inside(fleet)
+    assert fleet.send("POST", CLUSTERS, idle_cluster(name, workers=2))
+    threading.Event().wait(pause)  # the moment of the kill, not a wait for anything
+    kill(fleet.processes()[peer], signal.SIGKILL)
+    fleet.ready(name, 2, within=60.0)
+    assert len(fleet.children(name)) == 3
+    assert fleet.send("DELETE", f"{CLUSTERS}/{name}")
+    eventually(lambda: not fleet.children(name), 30.0, "no Pod is left")
+    own = {row["pid"] for row in fleet.processes().values()}
+    eventually(lambda: not [each for each in fleet.inside() if each not in before and each.pid not in own], 20.0, "no process is left")
+    eventually(lambda: links_inside(fleet) == links, 20.0, "no link is left")
+
+
+def links_inside(fleet: Fleet) -> set[str]:
+    """Network links in the fleet's own namespace, as the holder sees them."""
+    holder = fleet.processes()["holder"]["pid"]
+    return {line.split(":")[0].strip() for line in Path(f"/proc/{holder}/net/dev").read_text().splitlines()[2:]}
+
+
+def page(port: int) -> str:
+    """What a browser on the host sees; "" when nobody answers."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as answer:
+            return str(answer.read().decode())
+    except OSError:
+        return ""
+
+
+def ports(fleet: Fleet) -> dict[str, int]:
+    return dict(json.loads(fleet.state.ports.read_text()))
+
+
+def test_each_heads_dashboard_has_a_port_of_its_own_on_the_host_which_stays_when_door_and_head_are_new(fleet: Fleet, name: str) -> None:
+    service = f"dashboard/default/{name}-head-svc"
+    serving = template(
+        command=["bash", "-c", "mkdir -p /tmp/site && cd /tmp/site && hostname > $(hostname) && exec python3 -m http.server 8265"]
+    )
+    fleet.apply(idle_cluster(name, workers=0, head=serving))
+    port = eventually(lambda: ports(fleet).get(service), 20.0)
+    (head,) = eventually(lambda: list(fleet.pods(name)), 20.0)
+    eventually(lambda: head in page(port), 20.0, "the head's page")
+
+    kill(fleet.processes()["door"], signal.SIGKILL)
+    eventually(lambda: not page(port), 10.0)
+    fleet.up()
+    eventually(lambda: head in page(port), 20.0, "the head's page, through another door")
+
+    fleet.run("delete", "pod", head)
+    (new,) = eventually(lambda: [pod for pod in fleet.pods(name) if pod != head], 20.0)
+    eventually(lambda: new in page(port), 20.0, "the new head's page")
+
+    fleet.run("delete", "raycluster", name)
+    eventually(lambda: service not in ports(fleet), 20.0)
+    assert not page(port)
 
 
 def test_a_pod_that_cannot_start_is_told_by_up_and_starts_by_itself_when_mended(fleet: Fleet, name: str) -> None:
