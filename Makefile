@@ -3,7 +3,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: help env check lint test demo bench clean
+.PHONY: help env check lint test testbed demo bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -15,15 +15,18 @@ $(STAMP): pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
 
+testbed: env ## build a Kubernetes control plane for the tests, once, into a cache outside the tree
+	$(PY) testbed/build.py
+
 lint: env ## ruff, import contracts, mypy --strict on the pure packages
-	$(VENV)/bin/ruff check rayfleet tests bench
+	$(VENV)/bin/ruff check rayfleet tests bench testbed
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/mypy --strict rayfleet/api rayfleet/planning rayfleet/resources rayfleet/raycluster
 
 check: lint ## the quick subset for work in progress
-	$(PY) -m pytest -m 'not ray and not namespaces' --durations=5
+	$(PY) -m pytest -m 'not ray and not namespaces and not testbed' --durations=5
 
-test: env ## everything, with each part's share of the time
+test: env testbed ## everything, with each part's share of the time
 	$(PY) tests/run_parts.py
 
 demo: env ## two real Ray clusters on this machine, from YAML

@@ -18,8 +18,8 @@ PURE = ["rayfleet/api", "rayfleet/planning", "rayfleet/resources", "rayfleet/ray
 
 PARTS: dict[str, list[list[str]]] = {
     "lint": [
-        [str(BIN / "ruff"), "check", "rayfleet", "tests", "bench"],
-        [str(BIN / "ruff"), "format", "--check", "--quiet", "rayfleet", "tests", "bench"],
+        [str(BIN / "ruff"), "check", "rayfleet", "tests", "bench", "testbed"],
+        [str(BIN / "ruff"), "format", "--check", "--quiet", "rayfleet", "tests", "bench", "testbed"],
         [str(BIN / "lint-imports")],
         [str(BIN / "mypy"), "--strict", *PURE],
     ],
@@ -29,6 +29,7 @@ PARTS: dict[str, list[list[str]]] = {
     "embedded API": [[*PYTEST, "tests/apiserver"]],
     "kubelet": [[*PYTEST, "tests/kubelet", "-m", "not ray"]],
     "fleet and commands": [[*PYTEST, "tests/local", "tests/cli", "-m", "not ray"]],
+    "Kubernetes": [[*PYTEST, "tests", "-m", "testbed and not ray"]],
     "real Ray": [[*PYTEST, "tests", "-m", "ray"]],
 }
 

@@ -1,0 +1,7 @@
+"""Fixtures that tests of several directories share."""
+
+from __future__ import annotations
+
+from tests.testbed.planes import control_plane, new_control_plane
+
+__all__ = ["control_plane", "new_control_plane"]
