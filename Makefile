@@ -3,7 +3,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: help env check lint test testbed demo bench clean
+.PHONY: help env check lint test testbed manifests demo bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -18,8 +18,11 @@ $(STAMP): pyproject.toml
 testbed: env ## build a Kubernetes control plane for the tests, once, into a cache outside the tree
 	$(PY) testbed/build.py
 
+manifests: env ## write deploy/*.yaml anew
+	$(PY) -m deploy.generate
+
 lint: env ## ruff, import contracts, mypy --strict on the pure packages
-	$(VENV)/bin/ruff check rayfleet tests bench testbed
+	$(VENV)/bin/ruff check rayfleet tests bench testbed deploy
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/mypy --strict rayfleet/api rayfleet/planning rayfleet/resources rayfleet/raycluster
 

@@ -50,6 +50,7 @@ class ControlPlane:
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         self.credentials = Credentials(directory / "credentials", ["127.0.0.1", SERVICES.replace(".0/16", ".1")], users)
+        self._tls = ssl.create_default_context(cafile=str(self.credentials.ca))
         self.audit_log = directory / "audit.jsonl"
         self.booted = 0.0  # seconds that the start took
         self._with_scheduler = scheduler
@@ -134,18 +135,22 @@ class ControlPlane:
         """Everything that the audited users asked so far."""
         return list(audit.read(self.audit_log))
 
+    def request(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> tuple[int, Any]:
+        """As admin: the HTTP code, 0 when nobody answers, and the answer."""
+        headers = {"Authorization": f"Bearer {self.credentials.tokens['admin']}", "Content-Type": kind}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data=data, headers=headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=30, context=self._tls) as response:
+                return response.status, parsed(response.read())
+        except urllib.error.HTTPError as error:
+            return error.code, parsed(error.read())
+        except OSError:
+            return 0, None
+
     def answers(self, path: str) -> int:
         """The HTTP code of a GET as admin, 0 when nobody answers."""
-        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {self.credentials.tokens['admin']}"})
-        try:
-            with urllib.request.urlopen(
-                request, timeout=5, context=ssl.create_default_context(cafile=str(self.credentials.ca))
-            ) as response:
-                return int(response.status)
-        except urllib.error.HTTPError as error:
-            return error.code
-        except OSError:
-            return 0
+        return self.request("GET", path)[0]
 
     def _start_all(self) -> None:
         self._run("etcd", self._etcd_flags())
@@ -227,6 +232,14 @@ class ControlPlane:
             "--kube-api-qps=500",
             "--kube-api-burst=1000",
         ]
+
+
+def parsed(content: bytes) -> Any:
+    """JSON if it is, else text."""
+    try:
+        return json.loads(content)
+    except ValueError:
+        return content.decode(errors="replace")
 
 
 def free_port() -> int:

@@ -18,8 +18,8 @@ PURE = ["rayfleet/api", "rayfleet/planning", "rayfleet/resources", "rayfleet/ray
 
 PARTS: dict[str, list[list[str]]] = {
     "lint": [
-        [str(BIN / "ruff"), "check", "rayfleet", "tests", "bench", "testbed"],
-        [str(BIN / "ruff"), "format", "--check", "--quiet", "rayfleet", "tests", "bench", "testbed"],
+        [str(BIN / "ruff"), "check", "rayfleet", "tests", "bench", "testbed", "deploy"],
+        [str(BIN / "ruff"), "format", "--check", "--quiet", "rayfleet", "tests", "bench", "testbed", "deploy"],
         [str(BIN / "lint-imports")],
         [str(BIN / "mypy"), "--strict", *PURE],
     ],

@@ -76,7 +76,7 @@ def test_nothing_outlives_a_session_that_is_killed(control_plane: ControlPlane, 
 def runs(pid: int) -> bool:
     """Is that process one of the control plane's (and no other that got its number)?"""
     try:
-        return os.readlink(f"/proc/{pid}/exe") == str(binary())
+        return Path(f"/proc/{pid}/exe").readlink() == binary()
     except OSError:
         return False
 

@@ -1,0 +1,39 @@
+"""Writes the manifests beside it, or prints one for a namespace of another name.
+
+usage: python -m deploy.generate [NAMESPACE]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from deploy.objects import Object, cluster_wide, single_namespace
+from rayfleet.cli.output import dump_yaml
+
+HERE = Path(__file__).resolve().parent
+HEAD = "# {what}\n#   kubectl apply -f {file}\n# Written by `python -m deploy.generate`: change deploy/*.py instead.\n"
+
+
+def manifests() -> dict[str, str]:
+    """Each file's name and text."""
+    whole = HEAD.format(what="rayfleet, looking after all namespaces.", file="deploy/rayfleet.yaml")
+    one = HEAD.format(what="rayfleet, looking after its own namespace only.", file="deploy/rayfleet-namespaced.yaml")
+    return {"rayfleet.yaml": whole + text(cluster_wide()), "rayfleet-namespaced.yaml": one + text(single_namespace())}
+
+
+def text(objects: list[Object]) -> str:
+    return "".join("---\n" + dump_yaml(each) for each in objects)
+
+
+def main() -> int:
+    if len(sys.argv) > 1:
+        print(text(single_namespace(sys.argv[1])), end="")
+        return 0
+    for name, content in manifests().items():
+        (HERE / name).write_text(content, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""The objects of the manifests, in the order in which they are applied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deploy.rights import ELECTION, WORK, rules
+from rayfleet.api.crds import crds
+from rayfleet.version import VERSION
+
+NAME = "rayfleet"
+SYSTEM_NAMESPACE = "rayfleet-system"
+TEAM_NAMESPACE = "rayfleet"
+LABELS = {"app.kubernetes.io/name": NAME}
+PORT = 8080
+USER = 65532  # "nobody" of images that have no shell
+
+Object = dict[str, Any]
+
+
+def cluster_wide() -> list[Object]:
+    """The operator in a namespace of its own, looking after all."""
+    place = SYSTEM_NAMESPACE
+    return [
+        *crds(),
+        namespace(place, {"pod-security.kubernetes.io/enforce": "restricted"}),
+        account(place),
+        {**named("rbac.authorization.k8s.io/v1", "ClusterRole", NAME), "rules": rules(WORK)},
+        binding("ClusterRoleBinding", NAME, place, "ClusterRole"),
+        {**named("rbac.authorization.k8s.io/v1", "Role", NAME, place), "rules": rules(ELECTION)},
+        binding("RoleBinding", NAME, place, "Role"),
+        service(place),
+        deployment(place, []),
+    ]
+
+
+def single_namespace(place: str = TEAM_NAMESPACE) -> list[Object]:
+    """The operator in the namespace that it looks after. Of what is cluster-wide it needs the CRDs only, and those it need not read."""
+    return [
+        *crds(),
+        namespace(place, {}),  # no pod security: Ray's Pods live here as well
+        account(place),
+        {**named("rbac.authorization.k8s.io/v1", "Role", NAME, place), "rules": rules((*WORK, *ELECTION))},
+        binding("RoleBinding", NAME, place, "Role"),
+        service(place),
+        deployment(place, ["--watch-namespace", place]),
+    ]
+
+
+def named(api_version: str, kind: str, name: str, place: str = "") -> Object:
+    metadata: Object = {"name": name, **({"namespace": place} if place else {}), "labels": dict(LABELS)}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+
+
+def namespace(name: str, labels: dict[str, str]) -> Object:
+    made = named("v1", "Namespace", name)
+    made["metadata"]["labels"] |= labels
+    return made
+
+
+def account(place: str) -> Object:
+    return {**named("v1", "ServiceAccount", NAME, place), "automountServiceAccountToken": False}
+
+
+def binding(kind: str, name: str, place: str, role: str) -> Object:
+    return {
+        **named("rbac.authorization.k8s.io/v1", kind, name, "" if kind == "ClusterRoleBinding" else place),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": place}],
+    }
+
+
+def service(place: str) -> Object:
+    port = {"name": "metrics", "port": PORT, "targetPort": "http"}
+    return {**named("v1", "Service", NAME, place), "spec": {"selector": dict(LABELS), "ports": [port]}}
+
+
+def deployment(place: str, words: list[str]) -> Object:
+    """One process, replaced rather than rolled: two would only wait for each other's lease. A second replica may be added as a spare."""
+    return {
+        **named("apps/v1", "Deployment", NAME, place),
+        "spec": {
+            "replicas": 1,
+            "strategy": {"type": "Recreate"},
+            "selector": {"matchLabels": dict(LABELS)},
+            "template": {"metadata": {"labels": dict(LABELS)}, "spec": pod(words)},
+        },
+    }
+
+
+def pod(words: list[str]) -> Object:
+    """Within the pod security standard `restricted`."""
+    return {
+        "serviceAccountName": NAME,
+        "automountServiceAccountToken": True,
+        "securityContext": {"runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER, "seccompProfile": {"type": "RuntimeDefault"}},
+        "terminationGracePeriodSeconds": 10,
+        "containers": [
+            {
+                "name": "operator",
+                "image": f"rayfleet:{VERSION}",
+                "args": ["run", "--listen", f"0.0.0.0:{PORT}", *words],
+                "env": [{"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}],
+                "ports": [{"name": "http", "containerPort": PORT}],
+                "livenessProbe": probe("/healthz", period=10, failures=3),
+                "readinessProbe": probe("/readyz", period=5, failures=1),
+                "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "readOnlyRootFilesystem": True,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+            }
+        ],
+    }
+
+
+def probe(path: str, *, period: int, failures: int) -> Object:
+    return {"httpGet": {"path": path, "port": "http"}, "periodSeconds": period, "timeoutSeconds": 5, "failureThreshold": failures}

@@ -1,0 +1,44 @@
+"""What the operator may do: exactly what it does. A test logs in with these rights and no others, and lists those that were never used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+
+class Right(NamedTuple):
+    """Verbs on one resource; `names` limits them to objects of these names."""
+
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def rule(self) -> dict[str, Any]:
+        limits = {"resourceNames": list(self.names)} if self.names else {}
+        return {"apiGroups": [self.group], "resources": [self.resource], **limits, "verbs": list(self.verbs)}
+
+
+LEASE = "rayfleet"
+
+WORK = (
+    Right("ray.io", "rayclusters", ("list", "watch", "patch")),  # patch: the annotation rayfleet.dev/lives
+    Right("ray.io", "rayclusters/status", ("patch",)),
+    # Asked for by the admission plugin OwnerReferencesPermissionEnforcement, since children set blockOwnerDeletion.
+    Right("ray.io", "rayclusters/finalizers", ("update",)),
+    Right("", "pods", ("get", "list", "watch", "create", "delete")),  # get: who holds a name that is taken?
+    Right("", "services", ("get", "list", "watch", "create", "patch")),
+    Right("events.k8s.io", "events", ("create", "patch")),  # patch: the same told again
+)
+"""In every namespace that is looked after."""
+
+ELECTION = (
+    Right("coordination.k8s.io", "leases", ("create",)),  # a name cannot be asked of what is not there yet
+    Right("coordination.k8s.io", "leases", ("get", "update"), (LEASE,)),
+)
+"""In the operator's own namespace."""
+
+
+def rules(rights: Sequence[Right]) -> list[dict[str, Any]]:
+    return [right.rule for right in rights]
