@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
@@ -36,7 +37,7 @@ class InjectedProbes(msgspec.Struct, frozen=True, rename="camel", forbid_unknown
 
 
 class Configuration(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`featureGates` holds only what differs from the defaults; ask `gate(name)`."""
+    """`featureGates` holds only what differs from the defaults; ask `gate(name)`. `hasRoutes`: the API serves OpenShift's Routes."""
 
     api_version: str = "config.ray.io/v1alpha1"
     kind: str = "Configuration"
@@ -47,6 +48,15 @@ class Configuration(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     enable_probes_injection: bool = True
     enable_init_container_injection: bool = True
     enable_login_shell: bool = False
+    enable_deterministic_head_pod_name: bool = False
+    enable_ray_head_cluster_ip_service: bool = False
+    use_ingress_on_openshift: bool = False
+    head_sidecar_containers: tuple[dict[str, Any], ...] = ()
+    worker_sidecar_containers: tuple[dict[str, Any], ...] = ()
+    default_container_envs: tuple[dict[str, Any], ...] = ()
+    default_pod_annotations: dict[str, str] = {}
+    default_pod_labels: dict[str, str] = {}
+    has_routes: bool = False
     injected_probes: InjectedProbes = InjectedProbes()
     gcs_wait_period_seconds: int = 5
     kuberay_version: str = "v1.7.0"

@@ -35,6 +35,29 @@ def head_service_name(cluster: str) -> str:
     return f"{cluster}-head-svc"
 
 
+def serve_service_name(cluster: str) -> str:
+    return f"{cluster}-serve-svc"
+
+
+def ingress_name(cluster: str) -> str:
+    return clipped(f"{cluster}-head-ingress")
+
+
+def route_name(cluster: str) -> str:
+    return clipped(f"{cluster}-head-route")
+
+
+def account_name(cluster: str) -> str:
+    """Of the autoscaler's ServiceAccount, Role and RoleBinding."""
+    return clipped(cluster)
+
+
+def clipped(name: str) -> str:
+    """KubeRay's form of a long name: its last 50 characters, the first of which may be no digit and no punctuation."""
+    tail = name[-STEM_LIMIT:]
+    return tail if tail[0].isalpha() else f"r{tail[1:]}"
+
+
 def headless_service_name(cluster: str) -> str:
     return f"{cluster}-headless"
 

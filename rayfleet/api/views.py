@@ -5,6 +5,8 @@ Not tracked by the garbage collector, tuples instead of lists, no cycles: many t
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import msgspec
 
 from rayfleet.api import labels
@@ -127,18 +129,58 @@ class ServiceSpecView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     ports: tuple[ServicePort, ...] | None = None
 
 
-class ServiceView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """A Service as far as decisions read it."""
+class ServiceBody(msgspec.Struct, frozen=True, gc=False):
+    spec: ServiceSpecView = ServiceSpecView()
+
+
+class ChildView(msgspec.Struct, frozen=True, gc=False):
+    """Any child that is held to its manifest: its metadata, and all that its owner may have written, as JSON.
+
+    JSON, because thousands are held and few are looked into.
+    """
 
     metadata: ObjectMeta = ObjectMeta()
-    spec: ServiceSpecView = ServiceSpecView()
+    content: bytes = b"{}"
 
     @property
     def name(self) -> str:
         return self.metadata.name
 
+    @property
+    def terminating(self) -> bool:
+        return self.metadata.deletion_timestamp is not None
 
-class MetaView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Any object, as far as its existence and owner matter."""
+    def body(self) -> dict[str, Any]:
+        """A fresh copy of the object, without its status and without what only the API server writes."""
+        found: dict[str, Any] = msgspec.json.decode(self.content)
+        return found
 
+
+class ServiceView(ChildView, frozen=True, gc=False):
+    """A Service."""
+
+    @property
+    def spec(self) -> ServiceSpecView:
+        return msgspec.json.decode(self.content, type=ServiceBody).spec
+
+
+class Whole(msgspec.Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
+
+
+V = TypeVar("V", bound=ChildView)
+SERVERS_OWN = ("managedFields", "resourceVersion", "generation", "creationTimestamp", "uid")
+
+
+def decode_child(raw: bytes, cls: type[V] = ChildView) -> V:  # type: ignore[assignment]
+    """From the API's bytes. Raises msgspec.MsgspecError."""
+    body: dict[str, Any] = msgspec.json.decode(raw)
+    body.pop("status", None)
+    for name in SERVERS_OWN:
+        body.get("metadata", {}).pop(name, None)
+    return cls(msgspec.json.decode(raw, type=Whole).metadata, msgspec.json.encode(body))
+
+
+def decode_service(raw: bytes) -> ServiceView:
+    """As `decode_child`."""
+    return decode_child(raw, ServiceView)

@@ -6,10 +6,11 @@ from typing import Any
 
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import decode_cluster
-from rayfleet.api.labels import RAY_PODS_SELECTOR
-from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES
+from rayfleet.api.labels import CLUSTER, RAY_PODS_SELECTOR
+from rayfleet.api.meta import PODS, RAYCLUSTERS, ROUTES, SERVICES
 from rayfleet.api.raycluster import RayCluster
-from rayfleet.api.views import PodView, ServiceView
+from rayfleet.api.views import ChildView, PodView, ServiceView, decode_child, decode_service
+from rayfleet.raycluster.children import OTHERS
 from rayfleet.raycluster.observe import Observer
 from rayfleet.raycluster.plan import plan
 from rayfleet.runtime.kind import Child, Kind
@@ -17,12 +18,17 @@ from rayfleet.runtime.kind import Child, Kind
 
 def kinds_of(configuration: Configuration) -> tuple[Kind[Any], ...]:
     """Every kind that is reconciled. Of Pods only Ray's are watched; of Services all, as one of ours carries no label of its own."""
+    others = (*OTHERS, *((ROUTES,) if configuration.has_routes else ()))
     return (
         Kind(
             resource=RAYCLUSTERS,
             type=RayCluster,
-            children=(Child(PODS, PodView, labels=RAY_PODS_SELECTOR), Child(SERVICES, ServiceView)),
-            observe=Observer(configuration),
+            children=(
+                Child(PODS, PodView, labels=RAY_PODS_SELECTOR),
+                Child(SERVICES, ServiceView, decode=decode_service),
+                *(Child(resource, ChildView, labels=CLUSTER, decode=decode_child) for resource in others),
+            ),
+            observe=Observer(configuration, others),
             plan=plan,
             decode=decode_cluster,
         ),

@@ -57,10 +57,11 @@ def command(files: tuple[str, ...], namespace: str | None, live: bool, file: str
 
 
 async def as_applied(client: Client, wanted: dict[str, Any]) -> Case:
-    """(the object as it would be after `apply` of this file, its Pods and Services as they are)."""
+    """(the object as it would be after `apply` of this file, its children as they are)."""
     from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES
     from rayfleet.cli.merge import merged, patch_for
     from rayfleet.kube.errors import NotFound
+    from rayfleet.raycluster.children import OTHERS
 
     namespace, name = wanted["metadata"]["namespace"], wanted["metadata"]["name"]
     try:
@@ -69,7 +70,7 @@ async def as_applied(client: Client, wanted: dict[str, Any]) -> Case:
         return wanted, []
     children = [
         {"apiVersion": "v1", "kind": resource.kind} | item
-        for resource in (PODS, SERVICES)
+        for resource in (PODS, SERVICES, *OTHERS)
         for item in await client.list(resource, namespace)
     ]
     return merged(found, patch_for(found, wanted)), children

@@ -7,11 +7,10 @@ from typing import Any
 
 from rayfleet.api.quantity import ZERO, Quantity, parse
 from rayfleet.api.raycluster import MAX_INT32, RayCluster, WorkerGroupSpec
+from rayfleet.api.views import ServiceSpecView, ServiceView
 from rayfleet.raycluster.observed import Observed
-from rayfleet.raycluster.services import find
 from rayfleet.raycluster.workers import wanted_replicas
-from rayfleet.resources.pod import template_of
-from rayfleet.resources.services import head_service
+from rayfleet.resources.pod_template import head_service_of, template_of
 
 RESOURCES = {"desiredCPU": "cpu", "desiredMemory": "memory", "desiredTPU": "google.com/tpu"}
 
@@ -58,19 +57,26 @@ def asked(container: Mapping[str, Any]) -> dict[str, Quantity]:
 
 def head(observed: Observed, cluster: RayCluster) -> dict[str, Any]:
     """Where the head is: its Pod, its Service, and the ports by name."""
-    service = find(observed.services, head_service(cluster)["metadata"]["name"])
+    service = service_called(observed, head_service_of(cluster))
+    spec = service.spec if service else ServiceSpecView()
     heads = [pod for pod in observed.heads() if not pod.terminating]
     pod = heads[0] if heads else None
     address = pod.status.pod_ip if pod else ""
-    headless = service is not None and service.spec.cluster_ip == "None"
+    headless = service is not None and spec.cluster_ip == "None"
     info = {
         "podName": pod.name if pod else "",
         "podIP": address,
         "serviceName": service.name if service else "",
-        "serviceIP": address if headless else (service.spec.cluster_ip if service else ""),
+        "serviceIP": address if headless else spec.cluster_ip,
     }
-    ports = (service.spec.ports or ()) if service else ()
     return {
         "head": {name: value for name, value in info.items() if value},
-        "endpoints": {port.name: str(port.node_port or port.target_port or port.port) for port in ports if port.name},
+        "endpoints": {port.name: str(port.node_port or port.target_port or port.port) for port in spec.ports or () if port.name},
     }
+
+
+def service_called(observed: Observed, name: str) -> ServiceView | None:
+    for service in observed.services:
+        if service.name == name:
+            return service
+    return None

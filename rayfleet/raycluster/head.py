@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rayfleet.api import labels
-from rayfleet.api.meta import PODS
-from rayfleet.api.names import Slot
+from rayfleet.api.meta import PODS, SERVICEACCOUNTS
+from rayfleet.api.names import Slot, account_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView
 from rayfleet.planning.actions import Create, Delete, Subject
+from rayfleet.planning.conditions import is_true
 from rayfleet.raycluster.fences import HEAD_SLOT
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.pods import broken
 from rayfleet.resources.pod import head_pod
+from rayfleet.resources.rbac import given_account
 
 SCOPE = "head"
 SUBJECT = Subject("head Pod", "head Pods")
@@ -42,16 +44,29 @@ class NewHead:
         )
 
 
-def plan_head(observed: Observed) -> tuple[list[Delete], list[NewHead]]:
+def plan_head(observed: Observed, cluster: RayCluster) -> tuple[list[Delete], list[NewHead]]:
     """At most one of the two lists holds something.
 
-    A head that is still terminating is waited for: two heads behind one Service would split the cluster.
+    A head that is still terminating is waited for: two heads behind one Service would split the cluster. So is the account that it needs,
+    without which the API refuses it.
     """
     heads = observed.heads()
     deletes = [delete(pod, f"{why}", setback=True) for pod in heads if not pod.terminating and (why := broken(pod))]
-    if heads or observed.held_back(SCOPE):
+    if heads or observed.held_back(SCOPE) or lacks_account(observed, cluster) or stays_away(cluster):
         return deletes, []
     return [], [NewHead("the cluster has no head Pod")]
+
+
+def lacks_account(observed: Observed, cluster: RayCluster) -> bool:
+    """Is the autoscaler's own ServiceAccount still to be seen?"""
+    needed = bool(cluster.spec.enable_in_tree_autoscaling) and not given_account(cluster)
+    return needed and not any(account.name == account_name(cluster.metadata.name) for account in observed.owned(SERVICEACCOUNTS))
+
+
+def stays_away(cluster: RayCluster) -> bool:
+    """A head that was lost once is not replaced where the cluster says so (a job in the head must not run twice)."""
+    asked = cluster.metadata.annotation(labels.DISABLE_HEAD_RESTART) == "true"
+    return asked and is_true(cluster.status.conditions, "RayClusterProvisioned")
 
 
 def delete(pod: PodView, reason: str, *, setback: bool = False) -> Delete:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from rayfleet.api.config import Configuration
@@ -22,10 +23,11 @@ class Reader(Protocol):
 
 
 class Observer:
-    """Observes with one configuration."""
+    """Observes with one configuration. `others` are the kinds of children that are watched besides Pods and Services."""
 
-    def __init__(self, config: Configuration) -> None:
+    def __init__(self, config: Configuration, others: Sequence[Resource] = ()) -> None:
         self.config = config
+        self.others = others
 
     async def __call__(self, reader: Reader, key: Key, now: float) -> Observed | None:
         """None when the object is gone."""
@@ -38,6 +40,7 @@ class Observer:
             now=now,
             pods=tuple(reader.owned(PODS, uid)),
             services=tuple(reader.owned(SERVICES, uid)),
+            others={resource: tuple(reader.owned(resource, uid)) for resource in self.others},
             gone=reader.gone(uid),
             backoffs=reader.backoffs(key),
             config=self.config,

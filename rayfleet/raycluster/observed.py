@@ -9,15 +9,16 @@ from types import MappingProxyType
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import Undecodable
+from rayfleet.api.meta import SERVICES, Resource
 from rayfleet.api.raycluster import RayCluster
-from rayfleet.api.views import PodView, ServiceView
+from rayfleet.api.views import ChildView, PodView, ServiceView
 from rayfleet.planning.backoff import Backoff
 from rayfleet.raycluster.lives import Lives, parse_lives
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """`pods` and `services` are those whose controller reference carries the cluster's UID, sorted by name.
+    """`pods`, `services` and `others` are those whose controller reference carries the cluster's UID, sorted by name.
 
     `gone` are names of its Pods that were seen to vanish; `now` is in seconds since 1970; `backoffs` holds recent failures by scope.
     """
@@ -27,6 +28,7 @@ class Observed:
     pods: tuple[PodView, ...] = ()
     services: tuple[ServiceView, ...] = ()
     gone: frozenset[str] = frozenset()
+    others: Mapping[Resource, tuple[ChildView, ...]] = field(default_factory=lambda: MappingProxyType({}))
     backoffs: Mapping[str, Backoff] = field(default_factory=lambda: MappingProxyType({}))
     config: Configuration = field(default_factory=Configuration)
 
@@ -34,6 +36,10 @@ class Observed:
     def lives(self) -> Lives:
         """How often the Pod of each slot may have gone already (design, decision 3)."""
         return parse_lives(self.cluster.metadata.annotation(labels.LIVES))
+
+    def owned(self, resource: Resource) -> tuple[ChildView, ...]:
+        """The children of one kind, Pods apart."""
+        return self.services if resource == SERVICES else self.others.get(resource, ())
 
     def heads(self) -> tuple[PodView, ...]:
         return tuple(pod for pod in self.pods if pod.is_head)

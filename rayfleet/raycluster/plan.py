@@ -11,10 +11,11 @@ from rayfleet.planning.actions import Action, Delete
 from rayfleet.planning.conditions import find
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.raycluster import head, workers
+from rayfleet.raycluster.children import plan_children
 from rayfleet.raycluster.fences import SCOPE, fence, settle
 from rayfleet.raycluster.judgement import valid
 from rayfleet.raycluster.observed import Observed
-from rayfleet.raycluster.services import plan_services
+from rayfleet.raycluster.recreate import adopted, outdated
 from rayfleet.raycluster.status import refusal_write, status_write
 from rayfleet.raycluster.validity import faults_of
 
@@ -30,7 +31,7 @@ def plan(observed: Observed) -> Plan:
     faults = faults_of(observed)
     if faults or isinstance(cluster, Undecodable):
         return refuse(observed, faults)
-    actions: list[Action] = [*plan_services(observed, cluster), *pod_actions(observed, cluster)]
+    actions: list[Action] = [*plan_children(observed, cluster), *adopted(observed, cluster), *pod_actions(observed, cluster)]
     return Plan(tuple(actions), status_write(observed, cluster), waiting(observed))
 
 
@@ -65,8 +66,10 @@ def refuse(observed: Observed, faults: Sequence[Fault]) -> Plan:
 def plan_pods(observed: Observed, cluster: RayCluster) -> tuple[list[Delete], list[New]]:
     """Head first: where room is short, workers without a head are of no use."""
     if cluster.spec.suspend:
-        return suspended(observed), []
-    deletes, new_heads = head.plan_head(observed)
+        return everything(observed, "the cluster is suspended"), []
+    if why := outdated(observed, cluster):
+        return everything(observed, why), []
+    deletes, new_heads = head.plan_head(observed, cluster)
     news: list[New] = [*new_heads]
     for group in cluster.spec.worker_group_specs:
         group_deletes, group_news = workers.plan_group(observed, cluster, group)
@@ -75,8 +78,7 @@ def plan_pods(observed: Observed, cluster: RayCluster) -> tuple[list[Delete], li
     return deletes + workers.plan_removed_groups(observed, cluster), news
 
 
-def suspended(observed: Observed) -> list[Delete]:
-    reason = "the cluster is suspended"
+def everything(observed: Observed, reason: str) -> list[Delete]:
     active = [pod for pod in observed.pods if not pod.terminating]
     return [head.delete(pod, reason) if pod.is_head else workers.delete(pod, reason) for pod in active]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
-from rayfleet.api.names import head_service_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.resources import ports
 
@@ -34,9 +33,8 @@ def head_host(cluster: RayCluster, config: Configuration, service: str) -> str:
     return f"{service}.{cluster.metadata.namespace}.svc.{config.cluster_domain}"
 
 
-def address_variables(cluster: RayCluster, config: Configuration, service: str = "") -> list[Variable]:
+def address_variables(cluster: RayCluster, config: Configuration, service: str) -> list[Variable]:
     """Where the head is, for workers and their init containers. `RAY_IP` is kept for old manifests."""
-    service = service or head_service_name(cluster.metadata.name)
     return [literal("FQ_RAY_IP", head_host(cluster, config, service)), literal("RAY_IP", service)]
 
 

@@ -9,27 +9,31 @@ NAME = "wait-gcs-ready"
 COPIED = ("image", "imagePullPolicy", "securityContext")
 QUIET_SECONDS = 120
 
+# The port first, by the shell alone: `ray health-check` loads all of Ray at each try, and the starting head needs the CPU.
 SCRIPT = """\
 waited=0
-until said=$(ray health-check --address {address} 2>&1); do
+said="nothing listens there"
+until (exec 3<> /dev/tcp/{host}/{port}) 2> /dev/null && said=$(ray health-check --address {host}:{port} 2>&1); do
   if [ "$waited" -ge {quiet} ]; then
-    echo "$waited s: the GCS at {address} does not answer yet: $said"
+    echo "$waited s: the GCS at {host}:{port} does not answer yet: $said"
   fi
   sleep {pause}
   waited=$((waited + {pause}))
 done
-echo "the GCS at {address} answers after about $waited s"
+echo "the GCS at {host}:{port} answers after about $waited s"
 """
 
 
-def wait_container(ray: Mapping[str, Any], address: str, variables: list[dict[str, Any]], shell: list[str], pause: int) -> dict[str, Any]:
-    """`ray` is the Ray container whose image it shares; `address` the head's `host:port`; `pause` the seconds between two tries."""
+def wait_container(
+    ray: Mapping[str, Any], host: str, port: int, variables: list[dict[str, Any]], shell: list[str], pause: int
+) -> dict[str, Any]:
+    """`ray` is the Ray container whose image it shares; `host` and `port` are the head's; `pause` the seconds between two tries."""
     small = {"cpu": "200m", "memory": "256Mi"}
     return {
         "name": NAME,
         **{field: ray[field] for field in COPIED if ray.get(field)},
         "command": shell,
-        "args": [SCRIPT.format(address=address, quiet=QUIET_SECONDS, pause=pause)],
+        "args": [SCRIPT.format(host=host, port=port, quiet=QUIET_SECONDS, pause=pause)],
         "env": [*(dict(variable) for variable in ray.get("env") or ()), *variables],
         **({"volumeMounts": ray["volumeMounts"]} if ray.get("volumeMounts") else {}),
         "resources": {"limits": dict(small), "requests": dict(small)},

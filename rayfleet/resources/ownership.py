@@ -24,6 +24,11 @@ def identifier(cluster: str, node_type: str) -> str:
     return f"{cluster}-{node_type}"[:63].rstrip("-")
 
 
+def cluster_labels(cluster: str) -> dict[str, str]:
+    """What children that belong to no node type are marked with."""
+    return {labels.CLUSTER: cluster, labels.APP_NAME: labels.KUBERAY, labels.APP_CREATED_BY: labels.KUBERAY_OPERATOR}
+
+
 def head_labels(cluster: str) -> dict[str, str]:
     """The labels of a head's Service, which are its selector too."""
     return {

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
-from rayfleet.api.names import Slot, head_service_name, replica_name
+from rayfleet.api.names import Slot, replica_name
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
-from rayfleet.api.template import absent
-from rayfleet.resources import env, ports, ray_start
+from rayfleet.resources import defaults, env, ports, ray_start
+from rayfleet.resources.autoscaler_sidecar import is_v2, version_variables, with_autoscaler
 from rayfleet.resources.gcs_wait import wait_container
 from rayfleet.resources.ownership import owner_reference, pod_labels
+from rayfleet.resources.pod_template import FIXED, head_service_of, ray_container, template_of
 from rayfleet.resources.probes import with_probes
 from rayfleet.resources.recreate_hash import recreate_hash
 from rayfleet.resources.volumes import with_shared_memory
@@ -29,87 +28,100 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration) -> Manifest:
     template = template_of(group.template)
     ray = ray_container(template)
     params = ray_start.head_params(group.ray_start_params, ray.get("resources") or {}, group.resources, group.labels)
+    if cluster.spec.enable_in_tree_autoscaling:
+        params = {"no-monitor": "true", **params}
     line = ray_start.command_line(params, head=True)
-    ray = with_command({**ray, "env": env.merged(ray.get("env") or (), env.head_variables(line, params, config))}, cluster, line, config)
+    added = [*defaults.variables(config), *env.head_variables(line, params, config), *version_variables(cluster)]
+    ray = with_command({**ray, "env": env.merged(ray.get("env") or (), added)}, cluster, line, config)
     ray = with_probes(with_metrics_port(ray, params), labels.HEAD, params, cluster.spec.ray_version, config)
-    spec = with_init_addresses(template["spec"], env.address_variables(cluster, config))
+    spec = with_init_addresses(template["spec"], env.address_variables(cluster, config, head_service_of(cluster)))
     spec, ray = with_shared_memory(spec, ray, params)
+    if cluster.spec.enable_in_tree_autoscaling:
+        spec, ray = with_autoscaler(cluster, spec, ray, shell(config))
+    spec = with_sidecars(with_restart_policy(cluster, spec), config.head_sidecar_containers)
     marks = {**group.labels, **pod_labels(cluster.metadata.name, labels.HEAD, labels.HEAD_GROUP)}
     notes = {
         labels.KUBERAY_VERSION: config.kuberay_version,
         labels.RECREATE_HASH: recreate_hash(cluster.spec),
         labels.FT_ENABLED: cluster.metadata.annotation(labels.FT_ENABLED) or "false",
     }
-    return manifest(cluster, name, template, spec, ray, marks, notes)
+    return manifest(cluster, name, template, {**spec, "containers": [ray, *others(spec)]}, marks, notes, config)
 
 
 def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: int, name: str, config: Configuration) -> Manifest:
     """The worker Pod of the given name in a slot of its group."""
-    service = head_service_name(cluster.metadata.name)
+    service = head_service_of(cluster)
     gcs_port = ports.port_of(ports.GCS, cluster.spec.head_group_spec.ray_start_params)
     address = f"{env.head_host(cluster, config, service)}:{gcs_port}"
+    where = env.address_variables(cluster, config, service)
     template = template_of(group.template)
     given = ray_container(template)
     params = ray_start.worker_params(group.ray_start_params, address, given.get("resources") or {}, group.resources, group.labels)
     line = ray_start.command_line(params, head=False)
-    added = env.worker_variables(cluster, line, gcs_port, config, service)
+    added = [*defaults.variables(config), *env.worker_variables(cluster, line, gcs_port, config, service)]
     ray = with_command({**given, "env": env.merged(given.get("env") or (), added)}, cluster, line, config)
     ray = with_probes(with_metrics_port(ray, params), labels.WORKER, params, cluster.spec.ray_version, config)
-    spec = with_init_addresses(template["spec"], env.address_variables(cluster, config))
+    spec = with_init_addresses(template["spec"], where)
     if config.enable_init_container_injection:
-        where = env.address_variables(cluster, config)
-        wait = wait_container(given, address, where, shell(config), config.gcs_wait_period_seconds)
+        wait = wait_container(
+            given, env.head_host(cluster, config, service), gcs_port, where, shell(config), config.gcs_wait_period_seconds
+        )
         spec = {**spec, "initContainers": [*(spec.get("initContainers") or ()), wait]}
     spec, ray = with_shared_memory(spec, ray, params)
+    spec = with_sidecars(with_restart_policy(cluster, spec), config.worker_sidecar_containers)
     marks = {
         **group.labels,
         **pod_labels(cluster.metadata.name, labels.WORKER, group.group_name),
-        **slot_labels(cluster, group, slot, lives),
+        **slot_labels(cluster, group, slot, lives, config),
     }
-    return manifest(cluster, name, template, spec, ray, marks, {})
+    return manifest(cluster, name, template, {**spec, "containers": [ray, *others(spec)]}, marks, {}, config)
 
 
-def template_of(raw: msgspec.Raw) -> Manifest:
-    """A fresh copy of a Pod template. Raises msgspec.DecodeError when it is no JSON object."""
-    template = object_of(raw)
-    return {**template, "spec": template.get("spec") or {}}
+def others(spec: Manifest) -> list[Manifest]:
+    """The containers beside Ray's."""
+    return list((spec.get("containers") or [{}])[1:])
 
 
-def object_of(raw: msgspec.Raw) -> Manifest:
-    """A raw field as a fresh object; {} where it is not set. Raises msgspec.DecodeError when it is something else."""
-    return {} if absent(raw) else msgspec.json.decode(raw, type=dict[str, Any])
+def with_sidecars(spec: Manifest, sidecars: tuple[dict[str, Any], ...]) -> Manifest:
+    """The operator's configured sidecars, but those whose names the user took."""
+    names = {container.get("name") for container in spec.get("containers") or ()}
+    added = [dict(sidecar) for sidecar in sidecars if sidecar.get("name") not in names]
+    return {**spec, "containers": [*(spec.get("containers") or [{}]), *added]} if added else spec
 
 
-def ray_container(template: Manifest) -> Manifest:
-    containers = template["spec"].get("containers") or [{}]
-    return dict(containers[0])
+def with_restart_policy(cluster: RayCluster, spec: Manifest) -> Manifest:
+    """Autoscaler v2 takes a Pod for an instance that lives once."""
+    return {**spec, "restartPolicy": "Never"} if is_v2(cluster) else spec
 
 
 def manifest(
-    cluster: RayCluster, name: str, template: Manifest, spec: Manifest, ray: Manifest, marks: Mapping[str, str], notes: Mapping[str, str]
+    cluster: RayCluster,
+    name: str,
+    template: Manifest,
+    spec: Manifest,
+    marks: Mapping[str, str],
+    notes: Mapping[str, str],
+    config: Configuration,
 ) -> Manifest:
     """The Pod. The template's own labels and annotations stay, but for those by which the operator finds its Pods."""
     given: Manifest = template.get("metadata") or {}
-    annotations = {**(given.get("annotations") or {}), **notes, **overwrite_annotation(cluster)}
+    annotations = {**config.default_pod_annotations, **(given.get("annotations") or {}), **notes, **overwrite_annotation(cluster)}
+    fixed = {key: marks[key] for key in FIXED if key in marks}
     metadata: Manifest = {
         "name": name,
         "namespace": cluster.metadata.namespace,
-        "labels": {**marks, **(given.get("labels") or {}), **{key: marks[key] for key in FIXED if key in marks}},
+        "labels": {**config.default_pod_labels, **marks, **(given.get("labels") or {}), **fixed},
         "ownerReferences": [owner_reference(cluster)],
     }
     if annotations:
         metadata["annotations"] = annotations
-    containers = [ray, *(spec.get("containers") or [{}])[1:]]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**spec, "containers": containers}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-FIXED = (labels.CLUSTER, labels.NODE_TYPE, labels.GROUP, labels.REPLICA_INDEX, labels.HOST_INDEX, labels.REPLICA_NAME)
-
-
-def slot_labels(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: int) -> dict[str, str]:
+def slot_labels(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: int, config: Configuration) -> dict[str, str]:
     """Which slot the Pod fills; a Pod of a multi-host replica also says which replica and host."""
     marks = {labels.REPLICA_INDEX: str(slot.replica)}
-    if group.num_of_hosts > 1:
+    if group.num_of_hosts > 1 and config.gate("RayMultiHostIndexing"):
         marks[labels.HOST_INDEX] = str(slot.host)
         marks[labels.REPLICA_NAME] = replica_name(group.group_name, cluster.metadata.uid, slot.replica, lives)
     return marks

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from rayfleet.api import labels
-from rayfleet.api.names import head_service_name, headless_service_name
+from rayfleet.api.config import Configuration
+from rayfleet.api.names import headless_service_name, serve_service_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.resources import ports
 from rayfleet.resources.ownership import head_labels, owner_reference
-from rayfleet.resources.pod import FIXED, object_of, ray_container, template_of
+from rayfleet.resources.pod_template import FIXED, head_service_of, object_of, ray_container, template_of
 
 Manifest = dict[str, Any]
 HEAD_PORTS = (ports.CLIENT, ports.DASHBOARD, ports.GCS, ports.METRICS, ports.SERVE)
 
 
-def head_service(cluster: RayCluster) -> Manifest:
+def head_service(cluster: RayCluster, config: Configuration) -> Manifest:
     """The Service by which workers, clients and dashboards find the head.
 
     Headless unless the user asks for another type: a head that moves is then found at once, before it is ready.
@@ -29,13 +30,13 @@ def head_service(cluster: RayCluster) -> Manifest:
     spec["selector"] = marks
     spec["ports"] = merged_ports((given.get("spec") or {}).get("ports") or (), head_ports(cluster))
     kind = spec.setdefault("type", group.service_type or "ClusterIP")
-    if not given and kind == "ClusterIP":
+    if not given and kind == "ClusterIP" and not config.enable_ray_head_cluster_ip_service:
         spec |= {"clusterIP": "None", "publishNotReadyAddresses": True}
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {
-            "name": metadata.get("name") or head_service_name(cluster.metadata.name),
+            "name": head_service_of(cluster),
             "namespace": cluster.metadata.namespace,
             "labels": {**(metadata.get("labels") or {}), **marks},
             **({"annotations": annotations} if annotations else {}),
@@ -88,5 +89,32 @@ def headless_service(cluster: RayCluster) -> Manifest:
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
             "selector": {labels.CLUSTER: name, labels.NODE_TYPE: labels.WORKER},
+        },
+    }
+
+
+def serve_service(cluster: RayCluster) -> Manifest:
+    """Leads to Ray Serve's proxies; made for a cluster that asks for it by annotation."""
+    name = cluster.metadata.name
+    declared = dict(ports.container_ports(ray_container(template_of(cluster.spec.head_group_spec.template))))
+    port = declared.get(ports.SERVE, ports.DEFAULTS[ports.SERVE])
+    marks = {
+        labels.ORIGINATED_FROM_NAME: name,
+        labels.ORIGINATED_FROM_KIND: "RayCluster",
+        labels.SERVE: f"{name}-serve",
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": serve_service_name(name),
+            "namespace": cluster.metadata.namespace,
+            "labels": marks,
+            "ownerReferences": [owner_reference(cluster)],
+        },
+        "spec": {
+            "type": "ClusterIP",
+            "selector": {labels.CLUSTER: name},
+            "ports": [{"name": ports.SERVE, "port": port, "targetPort": port, "protocol": "TCP"}],
         },
     }

@@ -14,12 +14,13 @@ import msgspec
 from rayfleet.api import labels
 from rayfleet.api.decode import decode_cluster
 from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Key, Resource
-from rayfleet.api.views import PodView, ServiceView
+from rayfleet.api.views import ChildView, PodView, ServiceView, decode_child
+from rayfleet.raycluster.children import OTHERS
 from rayfleet.runtime.cache import Cache
 from rayfleet.sim.clock import VirtualClock
 from rayfleet.sim.store import Change, Obj, Store, encoded
 
-WATCHED = (RAYCLUSTERS, PODS, SERVICES)
+WATCHED = (RAYCLUSTERS, PODS, SERVICES, *OTHERS)
 NODE_TYPES = (labels.HEAD, labels.WORKER, "redis-cleanup")
 
 
@@ -33,7 +34,9 @@ def selected(resource: Resource, obj: Obj | None) -> bool:
 def view(resource: Resource, obj: Obj) -> Any:
     if resource == RAYCLUSTERS:
         return decode_cluster(encoded(obj))
-    return msgspec.convert(obj, PodView if resource == PODS else ServiceView)
+    if resource == PODS:
+        return msgspec.convert(obj, PodView)
+    return decode_child(encoded(obj), ServiceView if resource == SERVICES else ChildView)
 
 
 def finish(coroutine: Coroutine[Any, Any, Any]) -> Any:

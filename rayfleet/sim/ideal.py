@@ -18,9 +18,9 @@ from rayfleet.api.decode import Undecodable, decode_cluster
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Resource
 from rayfleet.api.raycluster import RayCluster
-from rayfleet.api.views import PodView, ServiceView
 from rayfleet.planning.actions import Action, Create, Fence, Patch
 from rayfleet.planning.plan import Plan
+from rayfleet.raycluster.children import OTHERS
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.plan import plan
 from rayfleet.raycluster.validity import faults_of
@@ -76,7 +76,9 @@ def next_steps(obj: Obj, config: Configuration, now: float, children: Sequence[O
     plan is that for a new cluster. Never raises for a bad spec: the plan then carries the refusal as status and event.
     """
     cluster = typed(obj)
-    return plan(Observed(cluster, now, owned(children, cluster, PODS), owned(children, cluster, SERVICES), config=config))
+    others = {resource: owned(children, cluster, resource) for resource in OTHERS}
+    pods, services = owned(children, cluster, PODS), owned(children, cluster, SERVICES)
+    return plan(Observed(cluster, now, pods, services, others=others, config=config))
 
 
 def is_cluster(obj: Mapping[str, Any]) -> bool:
@@ -98,8 +100,7 @@ def uid_of(namespace: str, name: str) -> str:
 
 
 def owned(children: Sequence[Obj], cluster: RayCluster | Undecodable, resource: Resource) -> tuple[Any, ...]:
-    cls: Any = PodView if resource == PODS else ServiceView
-    views = [msgspec.convert(child, cls) for child in children if child.get("kind") == resource.kind]
+    views = [view(resource, child) for child in children if child.get("kind") == resource.kind]
     mine = [
         child
         for child in views
@@ -116,8 +117,9 @@ def rendered(obj: Obj, config: Configuration, now: float) -> Iterator[Obj]:
     store.do(Request("user", "create", RAYCLUSTERS, *meta.key, body={**obj, "metadata": fresh}))
     for _ in range(MOST_ROUNDS):
         cluster = view(RAYCLUSTERS, store.get(RAYCLUSTERS, meta.key) or {})
-        found = {resource: children(store, resource, cluster.metadata.uid) for resource in (PODS, SERVICES)}
-        steps = plan(Observed(cluster, now, found[PODS], found[SERVICES], config=config))
+        found = {resource: children(store, resource, cluster.metadata.uid) for resource in (PODS, SERVICES, *OTHERS)}
+        others = {resource: found[resource] for resource in OTHERS}
+        steps = plan(Observed(cluster, now, found[PODS], found[SERVICES], others=others, config=config))
         if steps.done:
             return
         for action in steps.actions:

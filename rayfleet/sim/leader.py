@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Key, ObjectMeta, Resource, controller_of
 from rayfleet.api.raycluster import RayCluster
-from rayfleet.api.views import PodView, ServiceView
+from rayfleet.api.views import ChildView, PodView, ServiceView
 from rayfleet.planning.actions import Create
 from rayfleet.planning.plan import Event, Plan
+from rayfleet.raycluster.children import OTHERS
 from rayfleet.raycluster.observe import Observer
 from rayfleet.raycluster.observed import Observed
 from rayfleet.runtime.apply import Applier
@@ -121,17 +122,17 @@ class Leader:
             self.kind(), informers, applier, self.queue, visibility, self.backoffs, cast(Any, Unmeasured()), clock=clock
         )
         self.controller.attach()
-        self.seen: set[tuple[str, str]] = set()  # (owner's UID, name) of every Pod that this process knows of
+        self.seen: dict[tuple[str, str], float] = {}  # since when it knows of a Pod: by the owner's UID and the name
         self.watches[PODS].subscribe(self.see)
 
     def see(self, old: Any, new: Any) -> None:
         meta: ObjectMeta = (new or old).metadata
         if owner := controller_of(meta):
-            self.seen.add((owner.uid, meta.name))
+            self.seen.setdefault((owner.uid, meta.name), self.clock.time())
 
     def kind(self) -> Kind[Observed]:
-        children = (Child(PODS, PodView), Child(SERVICES, ServiceView))
-        return Kind(RAYCLUSTERS, RayCluster, children, Observer(self.world.config), self.plan)
+        children = (Child(PODS, PodView), Child(SERVICES, ServiceView), *(Child(resource, ChildView) for resource in OTHERS))
+        return Kind(RAYCLUSTERS, RayCluster, children, Observer(self.world.config, OTHERS), self.plan)
 
     def start(self) -> None:
         for watch in self.watches.values():

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rayfleet.api.views import MetaView, PodView, ServiceView
+from rayfleet.api.views import PodView, decode_child, decode_service
 
 POD: dict[str, Any] = {
     "apiVersion": "v1",
@@ -76,14 +76,16 @@ def test_a_service() -> None:
         "metadata": {"name": "demo-head-svc"},
         "spec": {"clusterIP": "None", "selector": {"a": "b"}, "ports": [{"name": "gcs", "port": 6379, "targetPort": "gcs"}]},
     }
-    view = msgspec.json.decode(msgspec.json.encode(document), type=ServiceView)
+    view = decode_service(msgspec.json.encode(document))
     assert (view.spec.cluster_ip, view.spec.selector) == ("None", {"a": "b"})
     assert view.spec.ports and (view.spec.ports[0].port, view.spec.ports[0].target_port) == (6379, "gcs")
 
 
-def test_anything_has_metadata() -> None:
-    view = msgspec.json.decode(msgspec.json.encode({"kind": "Secret", "metadata": {"name": "a"}, "data": {"x": "eQ=="}}), type=MetaView)
-    assert view.metadata.name == "a"
+def test_a_child_keeps_what_its_owner_may_have_written_and_nothing_else() -> None:
+    metadata = {"name": "a", "labels": {"x": "y"}, "managedFields": [{}], "resourceVersion": "7", "uid": "u"}
+    view = decode_child(msgspec.json.encode({"kind": "Role", "metadata": metadata, "rules": [1], "status": {"s": 1}}))
+    assert (view.metadata.name, view.metadata.uid, view.metadata.resource_version) == ("a", "u", "7")
+    assert view.body() == {"kind": "Role", "metadata": {"name": "a", "labels": {"x": "y"}}, "rules": [1]}
 
 
 def test_the_garbage_collector_does_not_see_views() -> None:

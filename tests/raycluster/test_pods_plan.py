@@ -253,13 +253,3 @@ def test_a_cluster_on_its_way_out_is_left_to_the_garbage_collector() -> None:
 
 def test_a_cluster_of_another_manager_is_not_touched() -> None:
     assert plan(observed(cluster(group(), managedBy="kueue.x-k8s.io/multikueue"), services=())).done
-
-
-def test_a_service_whose_selector_was_changed_is_put_right() -> None:
-
-    of = cluster()
-    found = service(of)
-    wrong = msgspec.structs.replace(found, spec=msgspec.structs.replace(found.spec, selector={"app": "other"}))
-    (patch,) = plan(observed(of, head(), services=(wrong,))).actions
-    assert patch.patch["spec"]["selector"]["app"] is None
-    assert patch.patch["spec"]["selector"]["ray.io/cluster"] == "demo"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from rayfleet.api import labels
+from rayfleet.api.config import Configuration
 from rayfleet.api.decode import decode_cluster
 from rayfleet.api.names import Slot, head_stem, slot_names, worker_stem
 from rayfleet.api.raycluster import RayCluster
-from rayfleet.api.views import PodView, ServiceView
+from rayfleet.api.views import ChildView, PodView, ServiceView, V, decode_child
 from rayfleet.planning.actions import Create, Delete, Fence
 from rayfleet.planning.backoff import Backoff
 from rayfleet.planning.plan import Plan
@@ -64,6 +66,8 @@ def pod(name: str, marks: dict[str, str], *, ready: bool = True, phase: str = "R
         metadata["deletionTimestamp"] = "2027-01-15T08:00:00Z"
     if "created" in more:
         metadata["creationTimestamp"] = more.pop("created")
+    if "annotations" in more:
+        metadata["annotations"] = more.pop("annotations")
     if "cost" in more:
         metadata["annotations"] = {labels.DELETION_COST: more.pop("cost")}
     status = {"phase": phase, "podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": str(ready)}], **more.pop("status", {})}
@@ -93,8 +97,13 @@ def unmarked_worker(name: str, *, group: str = "small", **more: Any) -> PodView:
 
 
 def service(of: RayCluster) -> ServiceView:
-    made = head_service(of)
-    return msgspec.convert({"metadata": {**made["metadata"], "uid": "uid-svc"}, "spec": made["spec"]}, ServiceView)
+    return child_of(head_service(of, Configuration()), ServiceView)
+
+
+def child_of(manifest: Mapping[str, Any], cls: type[V] = ChildView) -> V:  # type: ignore[assignment]
+    """A child as the API would show it."""
+    shown = {**manifest, "metadata": {**manifest["metadata"], "uid": f"uid-{manifest['metadata']['name']}"}}
+    return decode_child(msgspec.json.encode(shown), cls)
 
 
 def observed(of: RayCluster, *pods: PodView, gone: tuple[str, ...] = (), backoffs: tuple[Backoff, ...] = (), **more: Any) -> Observed:

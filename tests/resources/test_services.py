@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from rayfleet.resources.services import head_service
+from typing import Any
+
+from rayfleet.api.config import Configuration
+from rayfleet.resources import services
 from tests.raycluster.vocabulary import cluster, template
+
+
+def head_service(of: Any, config: Configuration = Configuration()) -> dict[str, Any]:  # noqa: B008
+    return services.head_service(of, config)
 
 
 def ports_of(service: dict) -> dict[str, int]:
@@ -46,3 +53,14 @@ def test_the_selector_follows_a_label_that_the_template_changes() -> None:
 
 def test_a_null_service_is_no_service() -> None:
     assert head_service(cluster(headGroupSpec={"template": template(), "headService": None}))["metadata"]["name"] == "demo-head-svc"
+
+
+def test_a_cluster_ip_can_be_asked_for() -> None:
+    spec = head_service(cluster(), Configuration(enable_ray_head_cluster_ip_service=True))["spec"]
+    assert "clusterIP" not in spec
+
+
+def test_a_serve_service_leads_to_the_port_called_serve() -> None:
+    named = {"template": template(ports=[{"name": "serve", "containerPort": 9000}])}
+    (port,) = services.serve_service(cluster(headGroupSpec=named))["spec"]["ports"]
+    assert (port["port"], port["targetPort"]) == (9000, 9000)

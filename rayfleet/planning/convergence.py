@@ -1,0 +1,45 @@
+"""What of an object is no longer as its manifest wants it, as a merge patch.
+
+The API server and others add fields of their own, so that only what the manifest says is compared; but some maps and lists must hold
+nothing else (a selector with one more label finds nothing, a role with one more rule gives away more).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+EXACT = frozenset({"selector", "rules", "subjects"})
+
+
+def drift(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """The merge patch that puts `found` right; empty when it holds all that `wanted` says."""
+    patch: dict[str, Any] = {}
+    for name, value in wanted.items():
+        other = found.get(name)
+        if name in EXACT:
+            patch |= exactly(name, value, other)
+        elif isinstance(value, Mapping) and isinstance(other, Mapping):
+            if inner := drift(value, other):
+                patch[name] = inner
+        elif not holds(value, other):
+            patch[name] = value
+    return patch
+
+
+def exactly(name: str, value: Any, other: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        extra = dict.fromkeys((other or {}).keys() - value.keys())
+        return {} if value == other else {name: {**value, **extra}}
+    same = isinstance(other, Sequence) and len(value) == len(other) and all(map(holds, value, other))
+    return {} if same else {name: value}
+
+
+def holds(value: Any, other: Any) -> bool:
+    """Does `other` say at least what `value` says? Lists must be as long and in order; an absent empty value is no difference."""
+    if isinstance(value, Mapping):
+        return isinstance(other, Mapping) and all(holds(part, other.get(name)) for name, part in value.items())
+    if isinstance(value, list | tuple):
+        found = other if isinstance(other, list | tuple) else ()
+        return len(value) == len(found) and all(map(holds, value, found))
+    return bool(value == other) or (other is None and value in ("", False, 0))

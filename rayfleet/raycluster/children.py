@@ -1,0 +1,153 @@
+"""The children of a RayCluster besides its Pods: made when they are missing, put right when somebody changed them, removed when the spec no
+longer asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rayfleet.api import labels
+from rayfleet.api.meta import INGRESSES, ROLEBINDINGS, ROLES, ROUTES, SERVICEACCOUNTS, SERVICES, Resource
+from rayfleet.api.names import account_name, headless_service_name, ingress_name, route_name, serve_service_name
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.views import ChildView
+from rayfleet.planning.actions import Action, Create, Delete, Patch, Subject
+from rayfleet.planning.convergence import drift
+from rayfleet.raycluster.observed import Observed
+from rayfleet.resources import ingress, rbac, services
+
+OTHERS = (SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES)
+"""The kinds of children that are watched besides Pods and Services; with Routes where the API serves them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A child as it should be, and why the cluster needs it."""
+
+    resource: Resource
+    manifest: Mapping[str, Any]
+    reason: str
+
+    @property
+    def name(self) -> str:
+        return str(self.manifest["metadata"]["name"])
+
+
+def plan_children(observed: Observed, cluster: RayCluster) -> Iterator[Action]:
+    wanted = list(wanted_children(observed, cluster))
+    for child in wanted:
+        yield from converge(observed, child)
+    yield from obsolete(observed, cluster, {(child.resource, child.name) for child in wanted})
+
+
+def wanted_children(observed: Observed, cluster: RayCluster) -> Iterator[Wanted]:
+    """All children that the spec asks for, in the order in which KubeRay makes them."""
+    spec = cluster.spec
+    if spec.enable_in_tree_autoscaling:
+        why = "the autoscaler beside the head needs it"
+        if not rbac.given_account(cluster):
+            yield Wanted(SERVICEACCOUNTS, rbac.service_account(cluster), why)
+        yield Wanted(ROLES, rbac.role(cluster), why)
+        yield Wanted(ROLEBINDINGS, rbac.role_binding(cluster), why)
+    if spec.head_group_spec.enable_ingress:
+        why = "enableIngress asks for it"
+        if observed.config.has_routes and not observed.config.use_ingress_on_openshift:
+            yield Wanted(ROUTES, ingress.route(cluster), why)
+        else:
+            yield Wanted(INGRESSES, ingress.ingress(cluster), why)
+    yield Wanted(SERVICES, services.head_service(cluster, observed.config), "the cluster has no head Service")
+    if any(group.num_of_hosts > 1 for group in spec.worker_group_specs):
+        yield Wanted(SERVICES, services.headless_service(cluster), "replicas of several hosts need names in DNS")
+    if cluster.metadata.annotation(labels.ENABLE_SERVE_SERVICE) == "true":
+        yield Wanted(SERVICES, services.serve_service(cluster), f"the annotation {labels.ENABLE_SERVE_SERVICE} asks for it")
+
+
+def converge(observed: Observed, child: Wanted) -> Iterator[Action]:
+    """Create the child, or put right what is no longer as it should be."""
+    found = find(observed.owned(child.resource), child.name)
+    if found is None:
+        if not observed.held_back(scope_of(child.resource, child.name)):
+            yield Create(manifest=child.manifest, reason=child.reason, **target(observed, child.resource, child.name, "Create"))
+        return
+    if found.terminating:
+        return
+    patch = drift(compared(child.manifest), found.body())
+    if not patch or observed.refused(scope_of(child.resource, child.name), f"FailedToUpdate{child.resource.kind}"):
+        return
+    if cannot_change(child.resource, patch):
+        yield remove(observed, child.resource, found, f"{told(patch)} cannot be changed in place")
+    else:
+        reason = f"{told(patch)} is not as it should be"
+        yield Patch(uid=found.metadata.uid, patch=patch, reason=reason, **target(observed, child.resource, child.name, "Update"))
+
+
+def compared(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a manifest that are held to: all but what identifies it."""
+    metadata = manifest["metadata"]
+    kept = {name: metadata[name] for name in ("labels", "annotations") if metadata.get(name)}
+    rest = {name: value for name, value in manifest.items() if name not in ("apiVersion", "kind", "metadata", "status")}
+    return {"metadata": kept, **rest}
+
+
+def cannot_change(resource: Resource, patch: Mapping[str, Any]) -> bool:
+    """Does the API refuse to change this of a living object?"""
+    if resource == ROLEBINDINGS:
+        return "roleRef" in patch
+    return resource == SERVICES and bool(patch.get("spec", {}).keys() & {"clusterIP", "type"})
+
+
+def told(patch: Mapping[str, Any], prefix: str = "") -> str:
+    """The places of a patch, for the sentence: `spec.selector, metadata.labels`."""
+    places = []
+    for name, value in sorted(patch.items()):
+        inner = isinstance(value, Mapping) and not prefix
+        places.append(told(value, f"{name}.") if inner and value else f"{prefix}{name}")
+    return ", ".join(places)
+
+
+def obsolete(observed: Observed, cluster: RayCluster, wanted: set[tuple[Resource, str]]) -> Iterator[Action]:
+    """Children of ours that the spec asked for once."""
+    for resource in (SERVICES, INGRESSES, ROUTES, ROLEBINDINGS, ROLES, SERVICEACCOUNTS):
+        for found in observed.owned(resource):
+            spared = found.terminating or (resource, found.name) in wanted or not is_ours(cluster, resource, found)
+            if not spared and not observed.refused(scope_of(resource, found.name), f"FailedToDelete{resource.kind}"):
+                yield remove(observed, resource, found, "the spec no longer asks for it")
+
+
+def is_ours(cluster: RayCluster, resource: Resource, found: ChildView) -> bool:
+    """Did this operator (or KubeRay) make the child? A user may hang objects of his own below a cluster."""
+    name = cluster.metadata.name
+    if resource == SERVICES:
+        head = found.metadata.label(labels.NODE_TYPE) == labels.HEAD and found.metadata.label(labels.CLUSTER) == name
+        return head or found.name in (headless_service_name(name), serve_service_name(name))
+    return found.name in (account_name(name), ingress_name(name), route_name(name))
+
+
+def target(observed: Observed, resource: Resource, name: str, verb: str) -> dict[str, Any]:
+    """What all actions on children have alike."""
+    kind = resource.kind
+    return {
+        "resource": resource,
+        "namespace": observed.cluster.metadata.namespace,
+        "name": name,
+        "scope": scope_of(resource, name),
+        "subject": Subject(kind, f"{kind}s"),
+        "event": f"{verb.removesuffix('e')}ed{kind}",
+        "failed_event": f"FailedTo{verb}{kind}",
+    }
+
+
+def remove(observed: Observed, resource: Resource, found: ChildView, reason: str) -> Delete:
+    return Delete(uid=found.metadata.uid, reason=reason, **target(observed, resource, found.name, "Delete"))
+
+
+def scope_of(resource: Resource, name: str) -> str:
+    return f"{resource.kind.lower()}/{name}"
+
+
+def find(children: tuple[ChildView, ...], name: str) -> ChildView | None:
+    for child in children:
+        if child.name == name:
+            return child
+    return None

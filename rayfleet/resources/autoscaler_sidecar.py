@@ -1,0 +1,94 @@
+"""Ray's own autoscaler as a container beside the head (KubeRay, 2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rayfleet.api import labels
+from rayfleet.api.names import account_name
+from rayfleet.api.raycluster import AutoscalerOptions, RayCluster
+from rayfleet.api.template import absent
+from rayfleet.resources import env
+from rayfleet.resources.pod_template import object_of, ray_container, template_of
+
+Manifest = dict[str, Any]
+NAME = "autoscaler"
+V2_VARIABLE = "RAY_enable_autoscaler_v2"
+COMMAND = "ray kuberay-autoscaler --cluster-name $(RAY_CLUSTER_NAME) --cluster-namespace $(RAY_CLUSTER_NAMESPACE)"
+LOGS = "ray-logs"
+LOGS_PATH = "/tmp/ray"
+SMALL = {"cpu": "500m", "memory": "512Mi"}
+
+
+def is_v2(cluster: RayCluster) -> bool:
+    """Does the spec choose version 2, by the option or by the variable on the head?"""
+    options = cluster.spec.autoscaler_options
+    if not cluster.spec.enable_in_tree_autoscaling:
+        return False
+    if options is not None and options.version:
+        return options.version == "v2"
+    variables = ray_container(template_of(cluster.spec.head_group_spec.template)).get("env") or ()
+    return any(variable.get("name") == V2_VARIABLE and str(variable.get("value", "")).lower() in ("1", "true") for variable in variables)
+
+
+def version_variables(cluster: RayCluster) -> list[env.Variable]:
+    """Tells the head which version is meant, where the option says so."""
+    options = cluster.spec.autoscaler_options
+    if not cluster.spec.enable_in_tree_autoscaling or options is None or not options.version:
+        return []
+    return [env.literal(V2_VARIABLE, "true" if options.version == "v2" else "false")]
+
+
+def with_autoscaler(cluster: RayCluster, spec: Manifest, ray: Manifest, shell: list[str]) -> tuple[Manifest, Manifest]:
+    """The head's Pod spec with the sidecar and its account, and the Ray container with the logs that both share."""
+    spec, ray, mount = with_shared_logs(spec, ray)
+    options = cluster.spec.autoscaler_options or AutoscalerOptions()
+    sidecar = container(options, ray, mount, shell)
+    containers = [*(spec.get("containers") or [{}]), sidecar]
+    account = spec.get("serviceAccountName") or account_name(cluster.metadata.name)
+    return {**spec, "containers": containers, "serviceAccountName": account}, ray
+
+
+def with_shared_logs(spec: Manifest, ray: Manifest) -> tuple[Manifest, Manifest, Manifest]:
+    """An emptyDir at /tmp/ray, unless the user mounts something there; and the mount that the sidecar shares."""
+    mounts = list(ray.get("volumeMounts") or ())
+    for mount in mounts:
+        if mount.get("mountPath", "").rstrip("/") == LOGS_PATH:
+            return spec, ray, mount
+    mount = {"name": LOGS, "mountPath": LOGS_PATH}
+    volumes = list(spec.get("volumes") or ())
+    if not any(volume.get("name") == LOGS for volume in volumes):
+        volumes.append({"name": LOGS, "emptyDir": {}})
+    return {**spec, "volumes": volumes}, {**ray, "volumeMounts": [*mounts, mount]}, mount
+
+
+def container(options: AutoscalerOptions, ray: Mapping[str, Any], logs: Manifest, shell: list[str]) -> Manifest:
+    given = [msgspec.json.decode(variable) for variable in options.env]
+    made: Manifest = {
+        "name": NAME,
+        "image": options.image or ray.get("image", ""),
+        "imagePullPolicy": options.image_pull_policy or "IfNotPresent",
+        "command": list(options.command) or shell,
+        "args": list(options.args) or [COMMAND],
+        "env": [*own_variables(), *given],
+        "resources": {"limits": dict(SMALL), "requests": dict(SMALL)} if absent(options.resources) else object_of(options.resources),
+        "volumeMounts": [*(msgspec.json.decode(mount) for mount in options.volume_mounts), logs],
+    }
+    if options.env_from:
+        made["envFrom"] = [msgspec.json.decode(source) for source in options.env_from]
+    if not absent(options.security_context):
+        made["securityContext"] = object_of(options.security_context)
+    return made
+
+
+def own_variables() -> list[env.Variable]:
+    return [
+        env.from_field("RAY_CLUSTER_NAME", f"metadata.labels['{labels.CLUSTER}']"),
+        env.from_field("RAY_CLUSTER_NAMESPACE", "metadata.namespace"),
+        env.from_field("RAY_HEAD_POD_NAME", "metadata.name"),
+        env.literal("KUBERAY_CRD_VER", "v1"),
+        env.literal("KUBERAY_GEN_AUTOSCALER_START_CMD", COMMAND),
+    ]
