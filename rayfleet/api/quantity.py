@@ -9,6 +9,7 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 BINARY = {"Ki": 1024, "Mi": 1024**2, "Gi": 1024**3, "Ti": 1024**4, "Pi": 1024**5, "Ei": 1024**6}
 DECIMAL: dict[str, Fraction] = {"n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1)}
@@ -34,29 +35,35 @@ class Quantity:
         return math.ceil(self.amount)
 
     def __str__(self) -> str:
-        if self.binary and abs(self.amount) >= 1024 and self.amount.denominator == 1:
-            return largest(self.amount, {"": 1, **BINARY})
-        if self.amount.denominator == 1:
-            return largest(self.amount, {"": 1, **DECIMAL_BIG})
-        for unit in ("m", "u", "n"):
-            scaled = self.amount / DECIMAL[unit]
-            if scaled.denominator == 1 or unit == "n":
-                return f"{math.ceil(scaled)}{unit}"
-        raise AssertionError("unreachable")
+        return canonical(self.amount, self.binary)
 
 
 ZERO = Quantity(Fraction(0))
 
 
-def largest(amount: Fraction, units: dict[str, int]) -> str:
+@lru_cache(maxsize=4096)
+def canonical(amount: Fraction, binary: bool) -> str:
+    """The amount as the API server writes it."""
+    if amount.denominator == 1:
+        units = BINARY if binary and abs(amount) >= 1024 else DECIMAL_BIG
+        return largest(amount.numerator, units)
+    for unit in ("m", "u"):
+        scaled = amount / DECIMAL[unit]
+        if scaled.denominator == 1:
+            return f"{scaled}{unit}"
+    return f"{math.ceil(amount / DECIMAL['n'])}n"
+
+
+def largest(amount: int, units: dict[str, int]) -> str:
     """The amount with the largest unit that leaves a whole number."""
-    best = f"{amount}"
+    best = str(amount)
     for unit, size in units.items():
         if amount and amount % size == 0:
             best = f"{amount // size}{unit}"
     return best
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str | int | float) -> Quantity:
     """Raises ValueError when the text is no quantity."""
     match = FORM.fullmatch(str(text).strip())

@@ -22,23 +22,23 @@ def outdated(observed: Observed, cluster: RayCluster) -> str | None:
 
 def adopted(observed: Observed, cluster: RayCluster) -> list[Patch]:
     """A head made by another operator, or another version, is marked with our hash and not restarted: hashes of two operators differ."""
-    wanted = {labels.RECREATE_HASH: recreate_hash(cluster.spec), labels.KUBERAY_VERSION: observed.config.kuberay_version}
-    return [
-        Patch(
-            resource=PODS,
-            namespace=pod.metadata.namespace,
-            name=pod.name,
-            uid=pod.metadata.uid,
-            patch={"metadata": {"annotations": wanted}},
-            scope=SCOPE,
-            reason="it was made by another operator, whose hash of the spec is not ours",
-            subject=SUBJECT,
-            event="",
-            failed_event="FailedToUpdateHeadPod",
-        )
-        for pod in heads(observed, cluster)
-        if not is_ours(observed, pod)
-    ]
+    return [marked(observed, cluster, pod) for pod in heads(observed, cluster) if not is_ours(observed, pod)]
+
+
+def marked(observed: Observed, cluster: RayCluster, pod: PodView) -> Patch:
+    annotations = {labels.RECREATE_HASH: recreate_hash(cluster.spec), labels.KUBERAY_VERSION: observed.config.kuberay_version}
+    return Patch(
+        resource=PODS,
+        namespace=pod.metadata.namespace,
+        name=pod.name,
+        uid=pod.metadata.uid,
+        patch={"metadata": {"annotations": annotations}},
+        scope=SCOPE,
+        reason="it was made by another operator, whose hash of the spec is not ours",
+        subject=SUBJECT,
+        event="",
+        failed_event="FailedToUpdateHeadPod",
+    )
 
 
 def heads(observed: Observed, cluster: RayCluster) -> list[PodView]:

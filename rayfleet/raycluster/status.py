@@ -95,5 +95,9 @@ def said(before: RayClusterStatus, after: Sequence[Condition], patch: dict[str, 
             yield f"{condition.type}={condition.status} ({condition.reason})"
     for condition_type in sorted(old.keys() - {condition.type for condition in after}):
         yield f"{condition_type} is over"
-    for name in sorted(patch.keys() - {"conditions", "stateTransitionTimes", "lastUpdateTime", "head", "endpoints"}):
-        yield f"{name}={patch[name] if patch[name] is not None else 'none'}"
+    for name in sorted(patch.keys() - {"conditions", "stateTransitionTimes", "lastUpdateTime"}):
+        value = patch[name]
+        if isinstance(value, dict):
+            yield f"{name} {', '.join(f'{part}={value[part]}' for part in sorted(value))}"
+        else:
+            yield f"{name}={value if value is not None else 'none'}"
