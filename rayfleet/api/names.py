@@ -26,6 +26,11 @@ def head_stem(cluster: str) -> str:
     return f"{cluster[:STEM_LIMIT]}-head-"
 
 
+def fixed_head_name(cluster: str) -> str:
+    """The head Pod's name where the operator is told to use the same one always (KubeRay, 2.12)."""
+    return f"{cluster[:STEM_LIMIT]}-head"
+
+
 def worker_stem(cluster: str, group: str) -> str:
     """What a worker Pod's name begins with (KubeRay, 2.3)."""
     return f"{f'{cluster}-{group}'[:STEM_LIMIT]}-worker-".lower()

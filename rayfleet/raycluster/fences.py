@@ -7,7 +7,7 @@ from typing import Protocol
 
 from rayfleet.api import labels
 from rayfleet.api.meta import RAYCLUSTERS
-from rayfleet.api.names import Slot, head_stem, slot_names, worker_stem
+from rayfleet.api.names import Slot, fixed_head_name, head_stem, slot_names, worker_stem
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView
 from rayfleet.planning.actions import Create, Delete, Fence
@@ -50,6 +50,9 @@ def settle(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete], n
     taken = used_names(observed, cluster)
     creates = []
     for new in news:
+        if new.group_name == labels.HEAD_GROUP and observed.config.enable_deterministic_head_pod_name:
+            creates.append(new.create(observed, cluster, HEAD_SLOT, 0, fixed_head_name(cluster.metadata.name)))
+            continue
         for replica in sorted({slot.replica for slot in new.slots}):
             slots = [slot for slot in new.slots if slot.replica == replica]
             lives, names = free_names(cluster, new, slots, lives, taken)

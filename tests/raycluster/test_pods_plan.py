@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from rayfleet.api.config import Configuration
 from rayfleet.planning.actions import Delete, Fence
 from rayfleet.planning.backoff import Backoff
 from rayfleet.raycluster.plan import plan
@@ -253,3 +254,9 @@ def test_a_cluster_on_its_way_out_is_left_to_the_garbage_collector() -> None:
 
 def test_a_cluster_of_another_manager_is_not_touched() -> None:
     assert plan(observed(cluster(group(), managedBy="kueue.x-k8s.io/multikueue"), services=())).done
+
+
+def test_a_fixed_head_name_is_used_again_once_the_old_head_is_gone() -> None:
+    config = Configuration(enable_deterministic_head_pod_name=True)
+    assert created(plan(observed(cluster(), config=config, gone=("demo-head",)))) == ["demo-head"]
+    assert created(plan(observed(cluster(), head("demo-head", terminating=True), config=config))) == []
