@@ -51,6 +51,8 @@ class Chaos:
         self.quota = False
         self.world.nodes.down.clear()
         self.world.nodes.schedule_pending()
+        if (self.world.cluster(self.name) or {"metadata": {}})["metadata"].get("finalizers"):
+            self.world.run(LONGEST_PAUSE)
         self.mend()
 
     def mend(self) -> bool:
@@ -158,9 +160,9 @@ def scale(chaos: Chaos) -> bool:
 
 
 def name_workers(chaos: Chaos) -> bool:
-    """As Ray's autoscaler does it: fewer replicas and the names of those to go; or names that mean nothing here."""
+    """As Ray's autoscaler does it: fewer replicas and the names of those to go; or names of strangers' Pods, or of none."""
     groups = chaos.groups()
-    pods = [pod["metadata"]["name"] for pod in chaos.world.pods(chaos.name)]
+    pods = [pod["metadata"]["name"] for pod in chaos.world.store.all(PODS)]
     if not groups:
         return False
     group = chaos.dice.choice(groups)
@@ -190,8 +192,10 @@ def rename_group(chaos: Chaos) -> bool:
     groups = chaos.groups()
     if not groups:
         return False
-    group = chaos.dice.choice(groups)
-    group["groupName"] = f"renamed{chaos.dice.randint(0, 99)}"
+    name = f"renamed{chaos.dice.randint(0, 99)}"
+    if any(group["groupName"] == name for group in groups):
+        return False
+    chaos.dice.choice(groups)["groupName"] = name
     return chaos.spec({"workerGroupSpecs": groups})
 
 
@@ -224,6 +228,23 @@ def delete_and_apply(chaos: Chaos) -> bool:
     chaos.world.delete(RAYCLUSTERS, chaos.name)
     chaos.broken = False
     chaos.world.apply(chaos.wanted)
+    return True
+
+
+def hold_cluster(chaos: Chaos) -> bool:
+    """Delete it while somebody's finalizer holds it, let it go after a while, and apply it again."""
+    world, key = chaos.world, Key(NAMESPACE, chaos.name)
+    world.user("patch", RAYCLUSTERS, key, body={"metadata": {"finalizers": ["example.com/held"]}})
+    world.delete(RAYCLUSTERS, chaos.name)
+
+    def release() -> None:
+        found = world.cluster(chaos.name)
+        if found and found["metadata"].get("finalizers"):
+            world.user("patch", RAYCLUSTERS, key, body={"metadata": {"finalizers": None}})
+            chaos.broken = False
+            world.apply(chaos.wanted)
+
+    world.clock.call_later(chaos.dice.uniform(1.0, 5.0), release)
     return True
 
 
@@ -268,6 +289,6 @@ def delay_watch(chaos: Chaos) -> bool:
 OFTEN = (delete_pod, evict_pod, scale, cut_watch, delay_watch)
 SELDOM = (exit_container, lose_node, relabel_pod, regroup_pod, unslot_pod, add_decoy, delete_service, edit_selector)
 EDITS = (name_workers, add_group, remove_group, rename_group, change_template, suspend, resume, resume, resume, suspend_group)
-TURNS = (delete_and_apply, break_spec, Chaos.mend, Chaos.mend, toggle_quota, toggle_quota, restart_leader)
+TURNS = (delete_and_apply, hold_cluster, break_spec, Chaos.mend, Chaos.mend, toggle_quota, toggle_quota, restart_leader)
 BY_NAME: dict[str, Act] = {act.__name__.replace("_", "-"): act for act in (*OFTEN, *SELDOM, *EDITS, *TURNS)}
 ACTS = [act.__name__.replace("_", "-") for act in (*OFTEN, *OFTEN, *SELDOM, *EDITS, *TURNS)]

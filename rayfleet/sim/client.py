@@ -81,5 +81,5 @@ class SimClient:
         if fault == "lost-response":
             raise Unreachable("the answer was lost")
         if request.verb == "create":
-            leader.seen.add((owner_uid(answer), request.name))
+            leader.seen.setdefault((owner_uid(answer), request.name), leader.clock.time())
         return answer

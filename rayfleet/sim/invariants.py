@@ -1,10 +1,14 @@
 """What must be true after every request, whatever went wrong (reference: reliability, b.3). A broken one raises `Violation` at once.
 
-S1   one living head Pod per cluster            S2   no more workers than the spec allows
-S3   a delete carries the UID of an own object  S4   objects of others are not touched
-S10  nothing is made for a suspended cluster    S11  nor for one that is seen to be gone or going
-S14  the spec is the users'                     S16  everything stays in the cluster's namespace
-N1   no Pod gets the name of one that its maker has seen, nor of one that any operator deleted, as far as its maker could know
+S1   one living head Pod per cluster, and none is made while the last one still ends
+S2   no more workers than the spec allows
+S3   a delete carries the UID of an own object
+S4   objects of others are not touched
+S10  nothing is made for a suspended cluster, S11 nor for one that is seen to be gone or going
+S14  the spec is the users'
+S15  what is written to the cluster itself is tested against the version that was seen
+S16  everything stays in the cluster's namespace
+N1   no Pod gets the name of one that its maker had seen, nor of one that any operator deleted, as far as its maker knew when it decided
 W2   a status is written only when its meaning changed
 """
 
@@ -74,6 +78,8 @@ class Invariants:
             self.fail("S16", f"{request} leaves the namespace of {turn.key}")
         if request.verb == "delete" and not request.uid:
             self.fail("S3", f"{request} carries no UID")
+        if request.resource == RAYCLUSTERS and not request.resource_version:
+            self.fail("S15", f"{request} does not say which version it was made from")
         if request.verb == "create":
             self.check_create(request, turn)
 
@@ -87,6 +93,13 @@ class Invariants:
             self.fail("S10", f"{request} for a suspended cluster")
         if request.resource == PODS:
             self.check_name(request, turn)
+            self.check_head(request, turn)
+
+    def check_head(self, request: Request, turn: Turn) -> None:
+        if request.body["metadata"]["labels"].get(labels.NODE_TYPE) != labels.HEAD:
+            return
+        if left := [pod.name for pod in turn.observed.heads() if pod.name != request.name]:
+            self.fail("S1", f"{request} while {', '.join(left)} is there")
 
     def check_name(self, request: Request, turn: Turn) -> None:
         known = self.names.get(turn.uid, {}).get(request.name)
@@ -94,7 +107,7 @@ class Invariants:
             return
         if known.fenced and int(turn.observed.cluster.metadata.resource_version) >= known.fenced:
             self.fail("N1", f"{request}: an operator deleted a Pod of that name")
-        if (turn.uid, request.name) in turn.leader.seen:
+        if turn.leader.seen.get((turn.uid, request.name), turn.at) < turn.at:
             self.fail("N1", f"{request}: {request.actor} has seen another Pod of that name")
 
     def check_write(self, request: Request, change: Change) -> None:

@@ -80,6 +80,12 @@ def name_first_worker(replicas: int) -> Act:
     return act
 
 
+def foreign_pod(world: World) -> None:
+    """A Pod of nobody's, whose name a careless autoscaler lists."""
+    body = {"metadata": {"labels": {labels.NODE_TYPE: labels.WORKER}}, "spec": {"containers": [{"name": "ray"}]}}
+    world.user("create", PODS, Key(NAMESPACE, "another-cluster-worker-x"), body=body)
+
+
 def fail_workers(times: int) -> Act:
     """The next so many worker Pods fail."""
 
@@ -164,9 +170,9 @@ SCENARIOS = (
     Scenario(
         "workers-to-delete",
         (
-            Step("apply a head and 3 workers", apply(group("small", 3))),
-            Step("replicas 3 -> 2, workersToDelete names one worker and a stranger", name_first_worker(2)),
-            Step("replicas stay 2, workersToDelete names another worker", name_first_worker(2)),
+            Step("a stranger's Pod is there; apply a head and 3 workers", then(foreign_pod, apply(group("small", 3)))),
+            Step("replicas 3 -> 2, workersToDelete names one worker and the stranger's Pod", name_first_worker(2)),
+            Step("replicas stay 2, workersToDelete names another worker and the stranger's Pod", name_first_worker(2)),
         ),
     ),
     Scenario("worker-fails-three-times", (Step("apply a head and 1 worker, whose Pod fails three times", fail_workers(3), 120.0),)),

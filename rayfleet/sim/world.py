@@ -53,11 +53,15 @@ class World:
         leader.start()
         return leader
 
+    def retire(self, leader: Leader) -> None:
+        """The process ends, and no other takes its place."""
+        leader.stop()
+        self.leaders.remove(leader)
+
     def crashed(self, leader: Leader) -> None:
         """The process dies; the next one comes after a while."""
         if leader in self.leaders:
-            leader.stop()
-            self.leaders.remove(leader)
+            self.retire(leader)
             self.clock.call_later(self.faults.downtime(), self.lead)
 
     def planned(self, turn: Turn) -> None:
