@@ -26,7 +26,7 @@ def kinds_of(configuration: Configuration) -> tuple[Kind[Any], ...]:
             children=(
                 Child(PODS, PodView, labels=RAY_PODS_SELECTOR),
                 Child(SERVICES, ServiceView, decode=decode_service),
-                *(Child(resource, ChildView, labels=CLUSTER, decode=decode_child) for resource in others),
+                *(Child(resource, ChildView, labels=CLUSTER, decode=decode_child, required=False) for resource in others),
             ),
             observe=Observer(configuration, others),
             plan=plan,

@@ -16,7 +16,7 @@ from typing import Any, Generic
 
 from rayfleet.api.meta import Key, Resource
 from rayfleet.kube.client import IDLE, Client
-from rayfleet.kube.errors import ApiError, Expired, NotFound, from_status
+from rayfleet.kube.errors import ApiError, Expired, Forbidden, NotFound, from_status
 from rayfleet.runtime import collection
 from rayfleet.runtime.cache import BURST, Cache, older
 from rayfleet.runtime.clock import SYSTEM, Clock
@@ -31,7 +31,8 @@ GOOD_WATCH = 5.0  # seconds after which a watch counts as good although nothing 
 
 
 class Informer(Generic[T]):
-    """`run` it in a task. `decode` takes one object's bytes, where a plain typed decoding is not enough.
+    """`run` it in a task. `decode` takes one object's bytes, where a plain typed decoding is not enough. What is not `required` counts as
+    seen, and as nothing, while the API server will not list it.
 
     Handlers are called in order of subscription, between two steps of the loop, and must not block.
     """
@@ -49,6 +50,7 @@ class Informer(Generic[T]):
         clock: Clock = SYSTEM,
         idle: float = IDLE,
         dice: Callable[[], float] = random.random,
+        required: bool = True,
     ) -> None:
         self.resource = resource
         self.resource_version = ""
@@ -67,6 +69,8 @@ class Informer(Generic[T]):
         self._relist = True
         self._following: asyncio.Task[None] | None = None
         self._heard = False
+        self._required = required
+        self._denied = False
 
     def subscribe(self, handler: Callable[[T | None, T | None], None]) -> None:
         """`handler(old, new)`: old None means added, new None gone. A namesake with another UID is told as gone, then added."""
@@ -77,7 +81,7 @@ class Informer(Generic[T]):
         self._progress.append(handler)
 
     async def synced(self) -> None:
-        """Wait for the first complete list."""
+        """Wait for the first complete list; where that is not required, a refusal will do."""
         await self._synced.wait()
 
     @property
@@ -105,7 +109,7 @@ class Informer(Generic[T]):
         """Wait for a consistent list that is begun after this call."""
         asked = self._clock.monotonic()
         self.relist()
-        while self.listed_at < asked:
+        while self.listed_at < asked and not self._denied:
             await self._listed.wait()
 
     async def run(self) -> None:
@@ -144,6 +148,8 @@ class Informer(Generic[T]):
         if isinstance(error, Expired) or too_new(error):
             self._relist = True
             log.info("%s: the watch's version %s has expired; listing again", self.resource.plural, self.resource_version)
+        elif isinstance(error, Forbidden | NotFound) and not self._required:
+            self._deny(error)
         elif isinstance(error, NotFound):
             self._relist = True
             level = logging.WARNING if failures == 0 else logging.DEBUG
@@ -158,7 +164,7 @@ class Informer(Generic[T]):
         """Seconds before the next round. The first failure after a good connection costs next to nothing."""
         if failures == 0:
             return 0.0
-        longest = LONGEST_WAIT_FOR_CRD if isinstance(error, NotFound) else LONGEST_PAUSE
+        longest = LONGEST_WAIT_FOR_CRD if isinstance(error, NotFound) and self._required else LONGEST_PAUSE
         pause = min(FIRST_PAUSE * 2.0 ** min(failures - 1, 10), longest) * (0.5 + 0.5 * self._dice())
         return max(pause, (error.retry_after or 0.0) if error else 0.0)
 
@@ -189,10 +195,23 @@ class Informer(Generic[T]):
         self.lists += 1
         self.listed_at = begun
         self.resource_version = version
+        self._denied = False
+        self._settle()
+        self._tell_progress()
+
+    def _settle(self) -> None:
+        """Let go of those who wait for a list."""
         self._synced.set()
         self._listed.set()
         self._listed = asyncio.Event()
-        self._tell_progress()
+
+    def _deny(self, error: ApiError) -> None:
+        """Go on without: none are seen, which is said once. They are asked for again now and then."""
+        self._relist = True
+        if not self._denied:
+            log.warning("%s are not looked after until they may be listed: %s", self.resource.plural, error)
+        self._denied = True
+        self._settle()
 
     def _keep(self, misfits: list[Misfit], found: dict[Key, T]) -> None:
         for item in misfits:

@@ -19,12 +19,14 @@ class Child:
     """Objects that belong to ours by their controller reference. Only those with the labels are watched, when labels are given.
 
     `type` is the struct that is cached; `decode` makes it from one object's bytes where typed decoding alone is not enough.
+    `required`: nothing can be decided without having seen them. Of others that may not be listed none are seen, and the rest goes on.
     """
 
     resource: Resource
     type: type
     labels: str = ""
     decode: Decode | None = None
+    required: bool = True
 
 
 @dataclass(frozen=True, slots=True)

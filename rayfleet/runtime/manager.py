@@ -79,7 +79,7 @@ class Manager:
         self.recorder = Recorder(self.gate, instance=settings.identity, clock=clock, count_event=self.metrics.event)
         self._clock = clock
         self._stopping = asyncio.Event()
-        self._informers: dict[tuple[Resource, str, Any], Informer[Any]] = {}
+        self._informers: dict[tuple[Resource, str, Any, bool], Informer[Any]] = {}
         self.controllers = [self._controller(kind) for kind in kinds]
         self.health.ready_if(self._unsynced)
         self.health.alive_if(self._endless_look)
@@ -176,7 +176,7 @@ class Manager:
 
     def _informer(self, child: Child) -> Informer[Any]:
         """Kinds that watch the same objects in the same form share one cache."""
-        identity = (child.resource, child.labels, child.decode or child.type)
+        identity = (child.resource, child.labels, child.decode or child.type, child.required)
         informer = self._informers.get(identity)
         if informer is None:
             informer = Informer(
@@ -187,6 +187,7 @@ class Manager:
                 labels=child.labels,
                 decode=child.decode,
                 clock=self._clock,
+                required=child.required,
             )
             self._informers[identity] = informer
             self.metrics.watch_cache(child.resource.kind, informer.values().__len__)

@@ -304,3 +304,22 @@ async def test_cached_objects_are_small_and_the_collector_is_back_afterwards(api
         assert bytes(one.spec.template) in (b'{"x":"y"}', b'{"x": "y"}')
         assert not gc.is_tracked(one)
     assert gc.isenabled()
+
+
+async def test_what_is_not_required_and_may_not_be_listed_counts_as_nothing_until_it_may(api: FakeApi) -> None:
+    fill(api, "a")
+    api.faults.append(Fault("GET", "/pods", 403, "Forbidden", "pods is forbidden", times=2))
+    async with informing(api, required=False) as informer:
+        await informer.synced()
+        await informer.refreshed()
+        assert names(informer) == set()
+        await until(lambda: names(informer) == {"a"})
+        assert informer.told == ["+a"]
+
+
+async def test_what_is_required_is_waited_for(api: FakeApi) -> None:
+    api.faults.append(Fault("GET", "/pods", 403, "Forbidden", "pods is forbidden", times=2))
+    async with informing(api) as informer:
+        await until(lambda: not api.faults[0].times)
+        assert not informer.has_synced
+        await informer.synced()
