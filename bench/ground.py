@@ -1,4 +1,4 @@
-"""What an operator is measured on: an API server with an audit log, and a hollow kubelet."""
+"""What an operator is measured on: an API server with an audit log, and a hollow kubelet. Two kinds, one interface."""
 
 from __future__ import annotations
 
@@ -9,28 +9,43 @@ import socket
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from bench.process import Process
+from bench.process import Process, cpu_of
 
-OPERATOR = "rayfleet-operator"
+USER = "rayfleet-operator"
+
+
+class Asked(NamedTuple):
+    """One request of the operator."""
+
+    verb: str
+    resource: str
+    name: str
+    code: int
 
 
 class Ground:
-    """The embedded API in a directory of its own. `stop` ends all that was started."""
+    """Base of both: a directory, the processes started in it, and their end."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.port = free_port()
         self.processes: list[Process] = []
-        self.server = self.start("server", [sys.executable, "-m", "bench.embedded", str(directory), str(self.port)])
-        self._wait_for(directory / "ready")
 
     def kubeconfig(self, user: str) -> Path:
-        return self.directory / f"{user}.kubeconfig"
+        raise NotImplementedError
 
-    def start(self, name: str, command: list[str], user: str = "") -> Process:
-        environ = {**os.environ, **({"KUBECONFIG": str(self.kubeconfig(user))} if user else {})}
+    def requests(self) -> list[Asked]:
+        """What the operator asked so far."""
+        raise NotImplementedError
+
+    def server_cpu(self) -> float:
+        raise NotImplementedError
+
+    def start(self, name: str, command: list[str], user: str = "", more: Mapping[str, str] | None = None) -> Process:
+        environ = {**os.environ, **({"KUBECONFIG": str(self.kubeconfig(user))} if user else {}), **(more or {})}
         process = Process(name, command, self.directory / f"{name}.log", environ)
         self.processes.append(process)
         return process
@@ -39,33 +54,88 @@ class Ground:
         command = [sys.executable, "-m", "rayfleet", "hollow-kubelet", "--kubeconfig", str(self.kubeconfig("kubelet"))]
         return self.start("kubelet", [*command, "--delay", str(delay)])
 
-    def requests(self) -> list[dict[str, str]]:
-        """The operator's own requests so far."""
-        os.kill(self.server.popen.pid, signal.SIGUSR1)
-        time.sleep(0.3)
-        lines = (self.directory / "audit.jsonl").read_text().splitlines()
-        return [line for line in map(json.loads, lines) if line["user"] == OPERATOR]
-
     def stop(self) -> None:
         for process in reversed(self.processes):
             process.stop()
 
-    def _wait_for(self, path: Path, seconds: float = 20.0) -> None:
-        deadline = time.monotonic() + seconds
-        while not path.exists():
+
+class Embedded(Ground):
+    """The embedded API as a process of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.server = self.start("server", [sys.executable, "-m", "bench.embedded", str(directory), str(free_port())])
+        deadline = time.monotonic() + 20.0
+        while not (directory / "ready").exists():
             if not self.server.alive or time.monotonic() > deadline:
                 raise RuntimeError(f"the API server did not start:\n{self.server.log.read_text()[-2000:]}")
             time.sleep(0.02)
 
+    def kubeconfig(self, user: str) -> Path:
+        return self.directory / f"{user}.kubeconfig"
 
-def counted(requests: list[dict[str, str]]) -> Counter[str]:
+    def requests(self) -> list[Asked]:
+        os.kill(self.server.popen.pid, signal.SIGUSR1)
+        time.sleep(0.3)
+        lines = map(json.loads, (self.directory / "audit.jsonl").read_text().splitlines())
+        return [
+            Asked(line["verb"], full(line["resource"], line["subresource"]), line["name"], line["code"]) for line in lines if ours(line)
+        ]
+
+    def server_cpu(self) -> float:
+        return self.server.cpu()
+
+
+class Testbed(Ground):
+    """A real control plane (see testbed/)."""
+
+    def __init__(self, directory: Path) -> None:
+        from testbed.control_plane import ControlPlane
+
+        super().__init__(directory)
+        self.plane = ControlPlane(directory / "plane", users=("operator",)).start()
+        self.plane.kubectl("create", "clusterrolebinding", "operator", "--clusterrole=cluster-admin", "--user=operator")
+
+    def kubeconfig(self, user: str) -> Path:
+        return self.plane.kubeconfig(user)
+
+    def requests(self) -> list[Asked]:
+        found = []
+        for line in self.plane.audit_log.read_text().splitlines():
+            event: dict[str, Any] = json.loads(line)
+            target = event.get("objectRef") or {}
+            if event["user"]["username"] == "operator" and target.get("resource"):
+                where = full(target["resource"], target.get("subresource", ""))
+                found.append(Asked(event["verb"], where, target.get("name", ""), (event.get("responseStatus") or {}).get("code", 0)))
+        return found
+
+    def server_cpu(self) -> float:
+        return cpu_of(self.plane.part("kube-apiserver").pid)
+
+    def stop(self) -> None:
+        super().stop()
+        self.plane.stop()
+
+
+GROUNDS = {"embedded": Embedded, "testbed": Testbed}
+
+
+def ours(line: Mapping[str, Any]) -> bool:
+    return bool(line["user"] == USER)
+
+
+def full(resource: str, subresource: str) -> str:
+    return f"{resource}/{subresource}" if subresource else resource
+
+
+def counted(requests: list[Asked]) -> Counter[str]:
     """How many requests of each kind: `create pods`, `patch rayclusters/status` ..."""
-    return Counter(f"{line['verb']} {line['resource']}{'/' + line['subresource'] if line['subresource'] else ''}" for line in requests)
+    return Counter(f"{asked.verb} {asked.resource}" for asked in requests)
 
 
-def real(requests: list[dict[str, str]]) -> list[dict[str, str]]:
+def real(requests: list[Asked]) -> list[Asked]:
     """Without what runs at rest by design: watches and the lease."""
-    return [line for line in requests if line["verb"] != "watch" and line["resource"] != "leases"]
+    return [asked for asked in requests if asked.verb != "watch" and asked.resource != "leases"]
 
 
 def free_port() -> int:
