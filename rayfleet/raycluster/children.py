@@ -68,7 +68,8 @@ def converge(observed: Observed, child: Wanted) -> Iterator[Action]:
     found = find(observed.owned(child.resource), child.name)
     if found is None:
         if not observed.held_back(scope_of(child.resource, child.name)):
-            yield Create(manifest=child.manifest, reason=child.reason, **target(observed, child.resource, child.name, "Create"))
+            made = target(observed, child.resource, child.name, "Create")
+            yield Create(manifest=child.manifest, reason=child.reason, **{**made, "event": "" if is_new(observed) else made["event"]})
         return
     if found.terminating:
         return
@@ -80,6 +81,11 @@ def converge(observed: Observed, child: Wanted) -> Iterator[Action]:
     else:
         reason = f"{told(patch)} is not as it should be"
         yield Patch(uid=found.metadata.uid, patch=patch, reason=reason, **target(observed, child.resource, child.name, "Update"))
+
+
+def is_new(observed: Observed) -> bool:
+    """Is the cluster only being made? The event of its head tells that; one for each other child would only cost."""
+    return not observed.pods and not observed.cluster.status.conditions
 
 
 def compared(manifest: Mapping[str, Any]) -> dict[str, Any]:

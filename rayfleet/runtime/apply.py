@@ -27,7 +27,8 @@ from rayfleet.runtime.visibility import Source, Visibility
 log = logging.getLogger(__name__)
 
 FAN_OUT = 16
-COALESCE = 1.0
+COALESCE = 1.0  # seconds without a further change after which a status that is not urgent is written
+LONGEST_HOLD = 5.0  # and in any case so long after the first
 
 Record = Callable[[Resource, ObjectMeta, Event], None]
 
@@ -40,6 +41,15 @@ class Refusal:
     message: str
     event: str
     retry_after: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A status that waits: since when, when its meaning last changed, and what it says."""
+
+    since: float
+    changed: float
+    meaning: str
 
 
 @dataclass(slots=True)
@@ -79,7 +89,7 @@ class Applier:
         self._record = record
         self._lookup = lookup
         self._clock = clock
-        self._held: dict[Key, float] = {}
+        self._held: dict[Key, Held] = {}
 
     async def apply(self, key: Key, owner: ObjectMeta, plan: Plan) -> Outcome:
         """Raises ApiError when the status is refused (but for conflicts), `Shut` when this process may no longer write."""
@@ -238,7 +248,10 @@ class Applier:
             self._held.pop(key, None)
             return None
         now = self._clock.monotonic()
-        left = self._held.setdefault(key, now) + COALESCE - now
+        held = self._held.get(key)
+        if held is None or held.meaning != status.reason:
+            held = self._held[key] = Held(held.since if held else now, now, status.reason)
+        left = min(held.changed + COALESCE, held.since + LONGEST_HOLD) - now
         return left if left > 1e-6 else None
 
 

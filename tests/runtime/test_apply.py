@@ -84,7 +84,7 @@ def fence(hand: Hand, version: str | None = None) -> Fence:
 
 def status(hand: Hand, pods: int, urgent: bool) -> StatusWrite:
     version = hand.api.store.get("things", "default", "a")["metadata"]["resourceVersion"]
-    return StatusWrite({"pods": pods}, version, urgent, "pods were counted")
+    return StatusWrite({"pods": pods}, version, urgent, f"pods={pods}")
 
 
 async def test_creates_start_slowly_and_stop_where_they_are_refused(hand: Hand) -> None:
@@ -158,13 +158,13 @@ async def test_a_patch_insists_on_its_object(hand: Hand) -> None:
     assert outcome.stale and "spec" not in hand.api.store.get("pods", "default", "p0")
 
 
-async def test_counters_are_written_once_a_second_and_the_urgent_at_once(hand: Hand) -> None:
+async def test_counters_wait_for_a_second_without_a_change_and_the_urgent_for_nothing(hand: Hand) -> None:
     first = await hand.apply(status=status(hand, 1, urgent=False))
     await hand.clock.advance(0.6)
     second = await hand.apply(status=status(hand, 2, urgent=False))
-    assert (first.later, round(second.later, 3)) == (1.0, 0.4) and not hand.api.requests
-    await hand.clock.advance(0.4)
-    third = await hand.apply(status=status(hand, 3, urgent=False))
+    assert (first.later, second.later) == (1.0, 1.0) and not hand.api.requests
+    await hand.clock.advance(1.0)
+    third = await hand.apply(status=status(hand, 2, urgent=False))
     assert third.status_written and third.later is None
     assert (await hand.apply(status=status(hand, 4, urgent=True))).status_written
     assert (await hand.apply(status=status(hand, 5, urgent=False))).later == 1.0
@@ -172,6 +172,14 @@ async def test_counters_are_written_once_a_second_and_the_urgent_at_once(hand: H
     await hand.clock.advance(5)
     assert (await hand.apply(status=status(hand, 6, urgent=False))).later == 1.0
     assert len(hand.api.seen("PATCH", "/status")) == 2
+
+
+async def test_counters_that_never_rest_are_written_every_five_seconds(hand: Hand) -> None:
+    written = []
+    for number in range(1, 25):
+        written.append((await hand.apply(status=status(hand, number, urgent=False))).status_written)
+        await hand.clock.advance(0.5)
+    assert [index for index, did in enumerate(written) if did] == [10, 21]
 
 
 async def test_a_status_that_was_refused_is_not_held_back_again(hand: Hand) -> None:
