@@ -22,16 +22,37 @@ class Right(NamedTuple):
 
 LEASE = "rayfleet"
 
-WORK = (
+CHILD = ("get", "list", "watch", "create", "patch", "delete")  # get: who holds a name that is taken?
+
+CLUSTERS = (
     Right("ray.io", "rayclusters", ("list", "watch", "patch")),  # patch: the annotation rayfleet.dev/lives
     Right("ray.io", "rayclusters/status", ("patch",)),
     # Asked for by the admission plugin OwnerReferencesPermissionEnforcement, since children set blockOwnerDeletion.
     Right("ray.io", "rayclusters/finalizers", ("update",)),
-    Right("", "pods", ("get", "list", "watch", "create", "delete")),  # get: who holds a name that is taken?
-    Right("", "services", ("get", "list", "watch", "create", "patch")),
+    Right("", "pods", CHILD),
+    Right("", "services", CHILD),
     Right("events.k8s.io", "events", ("create", "patch")),  # patch: the same told again
 )
-"""In every namespace that is looked after."""
+"""Without any of these there is no cluster."""
+
+AUTOSCALING = (
+    Right("", "serviceaccounts", CHILD),
+    Right("rbac.authorization.k8s.io", "roles", CHILD),
+    Right("rbac.authorization.k8s.io", "rolebindings", CHILD),
+)
+"""For enableInTreeAutoscaling: the account of the autoscaler beside the head."""
+
+HANDED_ON = (
+    Right("ray.io", "rayclusters", ("get",)),
+    Right("", "pods/resize", ("patch",)),
+)
+"""What the autoscaler's role grants and the operator itself never does: nobody can grant what he may not do."""
+
+INGRESS = (Right("networking.k8s.io", "ingresses", CHILD),)
+"""For enableIngress."""
+
+WORK = (*CLUSTERS, *AUTOSCALING, *HANDED_ON, *INGRESS)
+"""In every namespace that is looked after. Who wants no autoscaler or no Ingress may leave those out: the rest goes on."""
 
 ELECTION = (
     Right("coordination.k8s.io", "leases", ("create",)),  # a name cannot be asked of what is not there yet

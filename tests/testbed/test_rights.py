@@ -1,0 +1,254 @@
+"""The rights that we ship are those that are used: none is missing, none is too many."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.objects import NAME, SYSTEM_NAMESPACE, single_namespace
+from deploy.rights import AUTOSCALING, CLUSTERS, ELECTION, HANDED_ON, INGRESS, WORK, Right
+from rayfleet.api import labels, names
+from rayfleet.api.config import Configuration
+from rayfleet.api.meta import PODS, RAYCLUSTERS, ObjectMeta
+from rayfleet.kube.client import Client
+from rayfleet.kube.connection import load_kubeconfig
+from rayfleet.planning.actions import Create
+from rayfleet.planning.plan import Event
+from rayfleet.runtime.events import WINDOW, Recorder
+from rayfleet.runtime.gate import Gate
+from rayfleet.sim.ideal import next_steps
+from testbed.audit import Asked
+from testbed.control_plane import ControlPlane
+from tests.local.waiting import eventually
+from tests.runtime.clocks import ManualClock
+from tests.testbed.operator import Operators
+from tests.testbed.place import Place, cluster
+
+pytestmark = pytest.mark.testbed
+
+RBAC = "rbac.authorization.k8s.io/v1"
+FOREIGN: dict[str, dict[str, Any]] = {
+    "services": {"spec": {"ports": [{"port": 1}]}},
+    f"{RBAC}/rolebindings": {"roleRef": {"apiGroup": RBAC.partition("/")[0], "kind": "Role", "name": "other"}},
+    "networking.k8s.io/v1/ingresses": {"spec": {"defaultBackend": {"service": {"name": "other", "port": {"number": 1}}}}},
+}
+NO_REQUEST = {("update", "ray.io/rayclusters/finalizers")} | {
+    (verb, f"{right.group}/{right.resource}".lstrip("/")) for right in HANDED_ON for verb in right.verbs
+}
+"""Asked for by an admission plugin, or by the guard against escalation, inside a create of ours; tests below prove that they are needed."""
+
+
+def granted(rights: Iterable[Right]) -> set[tuple[str, str]]:
+    return {(verb, f"{right.group}/{right.resource}" if right.group else right.resource) for right in rights for verb in right.verbs}
+
+
+def used(requests: Iterable[Asked]) -> set[tuple[str, str]]:
+    return {(request.verb, request.resource) for request in requests if not request.resource.startswith("/")}
+
+
+async def test_every_right_is_used_and_none_is_missed(operators: Operators, place: Place, tmp_path: Path) -> None:
+    take_names(place)
+    operator = operators.start()
+    live_a_life(place)
+    await tell_the_same_again(operators, place)
+    assert operator.process.stop() == 0
+    asked = operators.asked()
+    assert [str(request) for request in asked if request.code in (401, 403)] == []
+    assert sorted(used(asked) - granted((*WORK, *ELECTION))) == [], "asked for, and granted by something else than our manifest"
+    assert sorted(granted((*WORK, *ELECTION)) - used(asked) - NO_REQUEST) == [], "granted, and never used"
+
+
+def take_names(place: Place) -> None:
+    """Objects of other owners have the names that a cluster's children are to have: whose they are must be asked."""
+    for resource, name in children("taken").items():
+        place.create(resource, {"metadata": {"name": name}, **FOREIGN.get(resource, {})})
+    owner = place.create("ray.io/v1/rayclusters", whole("taken"))
+    creates = [action for action in next_steps(owner, Configuration(), time.time()).actions if isinstance(action, Create)]
+    (head,) = (action.name for action in creates if action.resource == PODS)
+    place.create("pods", {"metadata": {"name": head}, "spec": {"containers": [{"name": "other", "image": "other"}]}})
+
+
+def whole(name: str) -> dict[str, Any]:
+    """A cluster with every kind of child."""
+    made = cluster(name, workers=1)
+    made["metadata"]["annotations"] = {labels.ENABLE_SERVE_SERVICE: "true"}
+    made["spec"] |= {"enableInTreeAutoscaling": True, "upgradeStrategy": {"type": "Recreate"}}
+    made["spec"]["headGroupSpec"]["enableIngress"] = True
+    return made
+
+
+def children(name: str) -> dict[str, str]:
+    """What `whole` has besides its Pods and head Service."""
+    return {
+        "services": names.serve_service_name(name),
+        "serviceaccounts": names.account_name(name),
+        f"{RBAC}/roles": names.account_name(name),
+        f"{RBAC}/rolebindings": names.account_name(name),
+        "networking.k8s.io/v1/ingresses": names.ingress_name(name),
+    }
+
+
+def live_a_life(place: Place) -> None:
+    """Create, scale, lose, fail, spoil, adopt, edit, delete, and apply again."""
+    eventually(lambda: len(place.events("NameConflict")) >= len(children("taken")) + 1, 30.0)
+    place.create("ray.io/v1/rayclusters", whole("demo"))
+    place.await_ready(workers=1)
+    place.scale(2)
+    place.await_ready(workers=2)
+    for resource, name in children("demo").items():
+        key, value = min(object_of(place, resource, name)["metadata"]["labels"].items())
+        patch(place, resource, name, {"metadata": {"labels": {key: "somebodys"}}})
+        eventually(lambda where=(resource, name), pair=(key, value): pair in object_of(place, *where)["metadata"]["labels"].items())
+    patch(place, "pods", head_of(place), {"metadata": {"annotations": {labels.KUBERAY_VERSION: "v0"}}})
+    eventually(lambda: object_of(place, "pods", head_of(place))["metadata"]["annotations"][labels.KUBERAY_VERSION] != "v0")
+    failed = head_of(place)
+    patch(place, "pods", failed, {"metadata": {"annotations": {"rayfleet.dev/hollow": "fail"}}})
+    eventually(lambda: failed not in {pod["metadata"]["name"] for pod in place.pods()})
+    place.await_ready(workers=2)
+    none = {"metadata": {"annotations": {labels.ENABLE_SERVE_SERVICE: None}}, "spec": {"enableInTreeAutoscaling": False}}
+    patch(place, "ray.io/v1/rayclusters", "demo", none | {"spec": {**none["spec"], "headGroupSpec": {"enableIngress": False}}})
+    eventually(lambda: not any(object_of(place, resource, name) for resource, name in children("demo").items()))
+    place.plane.request("DELETE", place.path("ray.io/v1/rayclusters", "demo"))
+    eventually(lambda: not [pod for pod in place.pods() if "demo" in pod["metadata"]["name"]], 60.0)
+    place.make_cluster(workers=1)
+    place.await_ready(workers=1)
+
+
+def patch(place: Place, resource: str, name: str, body: dict[str, Any]) -> None:
+    code, answer = place.plane.request("PATCH", place.path(resource, name), body, kind="application/merge-patch+json")
+    assert code == 200, answer
+
+
+def object_of(place: Place, resource: str, name: str) -> dict[str, Any]:
+    """{} when it is not there."""
+    code, answer = place.plane.request("GET", place.path(resource, name))
+    return answer if code == 200 else {}
+
+
+def head_of(place: Place) -> str:
+    (head,) = (pod for pod in place.pods() if pod["metadata"]["labels"][labels.NODE_TYPE] == labels.HEAD)
+    return str(head["metadata"]["name"])
+
+
+async def tell_the_same_again(operators: Operators, place: Place) -> None:
+    """An event's repeats are written after five minutes only; its teller is given a clock that is moved on."""
+    clock = ManualClock()
+    about = ObjectMeta(name="demo", namespace=place.name, uid=place.cluster()["metadata"]["uid"])
+    async with Client(load_kubeconfig(operators.kubeconfig)) as client:
+        recorder = Recorder(Gate(client), instance="test", clock=clock)
+        running = asyncio.create_task(recorder.run())
+        for _ in range(2):
+            recorder.record(RAYCLUSTERS, about, Event("Normal", "Again", "the same", "Tell"))
+            await recorder.flushed()
+        await clock.advance(WINDOW)
+        await recorder.flushed()
+        running.cancel()
+    told = [event for event in place.list("events.k8s.io/v1/events") if event["reason"] == "Again"]
+    assert [event["series"]["count"] for event in told] == [2]
+
+
+def test_a_verb_that_is_missing_is_named_and_the_rest_goes_on(operators: Operators, place: Place) -> None:
+    """Without `create services` the cluster has no head Service; its Pods come all the same, and the status says what is missing."""
+    plane = place.plane
+    plane.kubectl("create", "serviceaccount", "less", "--namespace", place.name)
+    rules = [right.rule for right in WORK]
+    next(rule for rule in rules if rule["resources"] == ["services"])["verbs"].remove("create")
+    grant(place, "less", rules)
+    kubeconfig = plane.service_account(place.name, "less")
+    operator = operators.start("--watch-namespace", place.name, "--no-leader-election", kubeconfig=kubeconfig)
+    place.make_cluster(workers=1)
+    eventually(lambda: len(place.pods()) == 2, 30.0)
+    missing = f'User "system:serviceaccount:{place.name}:less" cannot create resource "services"'
+    eventually(lambda: missing in place.condition("ReplicaFailure").get("message", ""), 30.0)
+    assert any(missing in text for text in operator.said("warning"))
+    assert len([request for request in operators.asked() if request.code == 403]) <= 4, "it is not asked again and again"
+    next(rule for rule in rules if rule["resources"] == ["services"])["verbs"].append("create")
+    grant(place, "less", rules)
+    place.await_ready(workers=1, within=60.0)
+
+
+def test_a_list_that_is_forbidden_is_named_by_the_probe_and_taken_up_once_it_is_allowed(operators: Operators, place: Place) -> None:
+    plane = place.plane
+    plane.kubectl("create", "serviceaccount", "blind", "--namespace", place.name)
+    rules = [right.rule for right in WORK]
+    grant(place, "blind", [rule for rule in rules if rule["resources"] != ["services"]])
+    kubeconfig = plane.service_account(place.name, "blind")
+    operator = operators.start("--watch-namespace", place.name, "--no-leader-election", kubeconfig=kubeconfig, wait=False)
+    eventually(lambda: operator.answer("/readyz") == "not listed yet: services\n", 30.0)
+    told = 'cannot list resource "services" in API group "" in the namespace'
+    eventually(lambda: any(told in text for text in operator.said()), 30.0)
+    grant(place, "blind", rules)
+    eventually(lambda: operator.is_ready, 60.0)
+
+
+def test_without_the_rights_for_autoscaling_and_ingress_other_clusters_go_on(operators: Operators, place: Place) -> None:
+    plane = place.plane
+    plane.kubectl("create", "serviceaccount", "plain", "--namespace", place.name)
+    grant(place, "plain", [right.rule for right in CLUSTERS])
+    kubeconfig = plane.service_account(place.name, "plain")
+    operator = operators.start("--watch-namespace", place.name, "--no-leader-election", kubeconfig=kubeconfig)
+    place.make_cluster("plain", workers=1)
+    place.await_ready(workers=1, name="plain")
+    for right in (*AUTOSCALING, *INGRESS):
+        assert any(f'cannot list resource "{right.resource}"' in text for text in operator.said("warning")), right
+    place.create("ray.io/v1/rayclusters", whole("demo"))
+    missing = 'cannot create resource "ingresses"'
+    eventually(lambda: missing in place.condition("ReplicaFailure").get("message", ""), 30.0)
+
+
+def test_what_the_autoscaler_may_do_can_only_be_granted_by_who_may_do_it(operators: Operators, place: Place) -> None:
+    plane = place.plane
+    plane.kubectl("create", "serviceaccount", "modest", "--namespace", place.name)
+    grant(place, "modest", [right.rule for right in WORK if right not in HANDED_ON])
+    kubeconfig = plane.service_account(place.name, "modest")
+    operators.start("--watch-namespace", place.name, "--no-leader-election", kubeconfig=kubeconfig)
+    place.create("ray.io/v1/rayclusters", whole("demo"))
+    eventually(lambda: any("attempting to grant RBAC permissions" in text for text in place.events("FailedToCreateRole")), 30.0)
+    (told,) = {text.partition("not currently held:")[2] for text in place.events("FailedToCreateRole")}
+    for right in HANDED_ON:
+        assert f'Resources:["{right.resource}"], Verbs:{json.dumps(right.verbs)}' in told
+
+
+def test_without_the_right_to_set_finalizers_no_child_may_name_its_owner(operators: Operators, place: Place) -> None:
+    plane = place.plane
+    plane.kubectl("create", "serviceaccount", "unbound", "--namespace", place.name)
+    grant(place, "unbound", [right.rule for right in WORK if right.resource != "rayclusters/finalizers"])
+    kubeconfig = plane.service_account(place.name, "unbound")
+    operators.start("--watch-namespace", place.name, "--no-leader-election", kubeconfig=kubeconfig)
+    place.make_cluster(workers=0)
+    eventually(lambda: "cannot set blockOwnerDeletion" in place.condition("ReplicaFailure").get("message", ""), 30.0)
+
+
+def grant(place: Place, account: str, rules: list[dict[str, Any]]) -> None:
+    """A Role of just these rules, bound to the account."""
+    role = {"apiVersion": RBAC, "kind": "Role", "metadata": {"name": account}, "rules": rules}
+    code, answer = place.plane.request("PUT", place.path(f"{RBAC}/roles", account), role)
+    assert code in (200, 201), answer
+    if code == 201:
+        reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": account}
+        subject = {"kind": "ServiceAccount", "name": account, "namespace": place.name}
+        place.create(f"{RBAC}/rolebindings", {"metadata": {"name": account}, "roleRef": reference, "subjects": [subject]})
+
+
+def test_one_namespace_needs_nothing_cluster_wide(operators: Operators, plane: ControlPlane) -> None:
+    """As the manifest for one namespace has it: its own ServiceAccount, Role and lease, all in the namespace that is looked after."""
+    place = Place(plane, "team-alone").make()
+    for each in single_namespace(place.name):
+        if each["kind"] in ("ServiceAccount", "Role", "RoleBinding"):
+            plural = {"ServiceAccount": "serviceaccounts"}.get(each["kind"], f"{each['apiVersion']}/{each['kind'].lower()}s")
+            place.create(plural, each)
+    kubeconfig = plane.service_account(place.name, NAME)
+    operators.start("--watch-namespace", place.name, "--leader-election-namespace", place.name, kubeconfig=kubeconfig)
+    place.make_cluster(workers=1)
+    place.await_ready(workers=1)
+    asked = [request for request in operators.asked() if request.user == f"system:serviceaccount:{place.name}:{NAME}"]
+    assert {request.namespace for request in asked} == {place.name}
+    assert [str(request) for request in asked if request.code in (401, 403)] == []
+    assert place.name != SYSTEM_NAMESPACE
+    place.remove()
