@@ -22,10 +22,20 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where an object would be."""
+
+    resource: Resource
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Fence:
     """Write annotations on the owner itself, tested against the version that the plan was made from.
 
-    If the owner has changed meanwhile the write is refused and nothing after it in the plan is done.
+    If the owner has changed meanwhile the write is refused and nothing after it in the plan is done; likewise if one of the objects in
+    `absent` exists, which the plan took for gone: the API itself is asked, since the cache of a process among several may be behind.
     """
 
     resource: Resource
@@ -35,6 +45,7 @@ class Fence:
     annotations: Mapping[str, str]
     scope: str
     reason: str
+    absent: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from rayfleet.api import labels
-from rayfleet.api.meta import RAYCLUSTERS
+from rayfleet.api.meta import PODS, RAYCLUSTERS
 from rayfleet.api.names import Slot, fixed_head_name, head_stem, slot_names, worker_stem
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView
-from rayfleet.planning.actions import Create, Delete, Fence
+from rayfleet.planning.actions import Create, Delete, Fence, Place
 from rayfleet.raycluster.lives import Lives
 from rayfleet.raycluster.observed import Observed
 
@@ -44,9 +44,10 @@ def slot_name(cluster: RayCluster, group: str, hosts: int, slot: Slot, lives: in
     return slot_names(stem, cluster.metadata.uid, group, lives, replicas, hosts)[slot]
 
 
-def settle(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete], news: Sequence[NewPods]) -> tuple[Lives, list[Create]]:
-    """The lives after this plan, and the creates under names that were never used."""
-    lives = raised_for(observed, cluster, deletes)
+def settle(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete], news: Sequence[NewPods]) -> tuple[list[Fence], list[Create]]:
+    """The write that must come first, if any, and the creates under names that were never used."""
+    before = raised_for(observed, cluster, deletes)
+    lives = before
     taken = used_names(observed, cluster)
     creates = []
     for new in news:
@@ -59,7 +60,17 @@ def settle(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete], n
             taken |= set(names)
             life = lives.of(new.group_name, replica)
             creates += [new.create(observed, cluster, slot, life, name) for slot, name in zip(slots, names, strict=True)]
-    return lives, creates
+    missed = [place for new in news for place in given_up(observed, cluster, new, before, lives)]
+    return fence(observed, lives, missed), creates
+
+
+def given_up(observed: Observed, cluster: RayCluster, new: NewPods, before: Lives, after: Lives) -> Iterator[Place]:
+    """The places of Pods that are taken for gone, so that their slots get new names."""
+    for slot in new.slots:
+        for life in range(before.of(new.group_name, slot.replica), after.of(new.group_name, slot.replica)):
+            name = slot_name(cluster, new.group_name, new.hosts, slot, life)
+            if name in observed.gone and all(pod.name != name for pod in observed.pods):
+                yield Place(PODS, cluster.metadata.namespace, name)
 
 
 def free_names(cluster: RayCluster, new: NewPods, slots: Sequence[Slot], lives: Lives, taken: set[str]) -> tuple[Lives, list[str]]:
@@ -108,12 +119,12 @@ def used_names(observed: Observed, cluster: RayCluster) -> set[str]:
     return {pod.name for pod in observed.pods} | observed.gone | listed
 
 
-def fence(observed: Observed, lives: Lives) -> Iterable[Fence]:
-    """The write that must come first; nothing when all lives stay."""
+def fence(observed: Observed, lives: Lives, missed: Sequence[Place]) -> list[Fence]:
+    """Nothing when all lives stay."""
     if lives == observed.lives:
-        return
+        return []
     meta = observed.cluster.metadata
-    yield Fence(
+    written = Fence(
         resource=RAYCLUSTERS,
         namespace=meta.namespace,
         name=meta.name,
@@ -121,7 +132,9 @@ def fence(observed: Observed, lives: Lives) -> Iterable[Fence]:
         annotations={labels.LIVES: str(lives)},
         scope=SCOPE,
         reason="names of Pods that go must not come back",
+        absent=tuple(missed),
     )
+    return [written]
 
 
 def was_seen_to_go(observed: Observed, cluster: RayCluster, group: str, hosts: int, slot: Slot) -> bool:

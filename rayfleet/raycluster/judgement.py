@@ -12,9 +12,11 @@ from rayfleet.api.fault import Fault
 from rayfleet.api.meta import Condition
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView
+from rayfleet.planning.backoff import Backoff
 from rayfleet.planning.conditions import find, is_true
 from rayfleet.raycluster.counters import desired_workers
 from rayfleet.raycluster.observed import Observed
+from rayfleet.raycluster.workers import scope, wanted_replicas
 
 MESSAGE_LIMIT = 1024
 REPLICA_FAILURES = {
@@ -29,7 +31,7 @@ def conditions(observed: Observed, cluster: RayCluster) -> Iterator[Condition]:
     yield head_ready(observed)
     yield provisioned(observed, cluster)
     yield from suspension(observed, cluster)
-    if failure := replica_failure(observed):
+    if failure := replica_failure(observed, cluster):
         yield failure
 
 
@@ -84,14 +86,27 @@ def suspension(observed: Observed, cluster: RayCluster) -> Iterator[Condition]:
     yield Condition("RayClusterSuspended", str(done), "RayClusterSuspended")
 
 
-def replica_failure(observed: Observed) -> Condition | None:
-    """What the API refused last; gone as soon as it accepts."""
-    failures = [backoff for _, backoff in sorted(observed.backoffs.items()) if backoff.event]
+def replica_failure(observed: Observed, cluster: RayCluster) -> Condition | None:
+    """What the API refused last; gone as soon as it accepts, or as nothing is missing any more for which it was asked."""
+    failures = [backoff for _, backoff in sorted(observed.backoffs.items()) if backoff.event and is_missed(observed, cluster, backoff)]
     if not failures:
         return None
     failures.sort(key=lambda failure: failure.event not in REPLICA_FAILURES)
     reason = REPLICA_FAILURES.get(failures[0].event, failures[0].event)
     return Condition("ReplicaFailure", "True", reason, failures[0].message[:MESSAGE_LIMIT])
+
+
+def is_missed(observed: Observed, cluster: RayCluster, failure: Backoff) -> bool:
+    """Is what could not be made still not there?"""
+    if failure.event == "FailedToCreateHeadPod":
+        return not any(not pod.terminating for pod in observed.heads())
+    if failure.event == "FailedToCreateWorkerPod":
+        for group in cluster.spec.worker_group_specs:
+            if scope(group.group_name) == failure.scope:
+                have = sum(not pod.terminating for pod in observed.workers(group.group_name))
+                return have < wanted_replicas(group) * group.num_of_hosts
+        return False
+    return True
 
 
 def valid(faults: Sequence[Fault]) -> Condition:

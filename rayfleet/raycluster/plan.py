@@ -12,7 +12,7 @@ from rayfleet.planning.conditions import find
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.raycluster import head, workers
 from rayfleet.raycluster.children import plan_children
-from rayfleet.raycluster.fences import SCOPE, fence, settle
+from rayfleet.raycluster.fences import SCOPE, settle
 from rayfleet.raycluster.judgement import valid
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.recreate import adopted, outdated
@@ -39,8 +39,7 @@ def pod_actions(observed: Observed, cluster: RayCluster) -> list[Action]:
     """The fence, if names need one, then what goes and what is made."""
     deletes, news = plan_pods(observed, cluster)
     allowed = [delete for delete in deletes if not observed.refused(delete.scope, delete.failed_event)]
-    lives, creates = settle(observed, cluster, allowed, news)
-    fences = list(fence(observed, lives))
+    fences, creates = settle(observed, cluster, allowed, news)
     if fences and observed.held_back(SCOPE):
         return []
     return [*fences, *allowed, *creates]

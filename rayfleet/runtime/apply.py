@@ -14,7 +14,7 @@ from typing import Any
 
 from rayfleet.api.meta import Key, ObjectMeta, Resource
 from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
-from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch
+from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch, Place
 from rayfleet.planning.events import clip, sentences
 from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.runtime.backoffs import Backoffs
@@ -78,7 +78,7 @@ class Applier:
         visibility: Visibility,
         backoffs: Backoffs,
         record: Record,
-        lookup: Callable[[Create], Any],
+        lookup: Callable[[Create | Place], Any],
         clock: Clock = SYSTEM,
     ) -> None:
         self._resource = resource
@@ -135,6 +135,9 @@ class Applier:
 
     async def _one(self, action: Action, outcome: Outcome) -> None:
         try:
+            if isinstance(action, Fence) and await self._still_there(action, outcome):
+                outcome.stale = True
+                return
             written = await self._gate.send(write_of(action))
         except Conflict:
             outcome.stale = True
@@ -153,6 +156,19 @@ class Applier:
             outcome.done.append(action)
             self._expect(action, written.metadata, outcome)
             self._warn(action, written.warnings, outcome)
+
+    async def _still_there(self, fence: Fence, outcome: Outcome) -> bool:
+        """Does the API have something that the plan took for gone? Then the copy must show it before the next look. Raises ApiError."""
+        found = False
+        for place in fence.absent:
+            try:
+                meta = await self._lookup(place)
+            except NotFound:
+                continue
+            found = True
+            if source := self._sources.get(place.resource):
+                self._visibility.wrote(outcome.key, source, meta.resource_version)
+        return found
 
     def _expect(self, action: Action, returned: ObjectMeta, outcome: Outcome) -> None:
         source = self._sources.get(action.resource)

@@ -17,7 +17,7 @@ from typing import Any
 from rayfleet.api.meta import ObjectMeta, Resource
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection
-from rayfleet.planning.actions import Create
+from rayfleet.planning.actions import Create, Place
 from rayfleet.runtime.apply import Applier
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock
@@ -193,7 +193,7 @@ class Manager:
             self.metrics.watch_cache(child.resource.kind, informer.values().__len__)
         return informer
 
-    async def _lookup(self, action: Create) -> ObjectMeta:
+    async def _lookup(self, action: Create | Place) -> ObjectMeta:
         found: Answer = await self.client.get(action.resource, action.name, action.namespace or None, type=Answer)
         return found.metadata
 

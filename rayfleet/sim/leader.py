@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Key, ObjectMeta, Resource, controller_of
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ChildView, PodView, ServiceView
-from rayfleet.planning.actions import Create
+from rayfleet.planning.actions import Create, Place
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.raycluster.children import OTHERS
 from rayfleet.raycluster.observe import Observer
@@ -112,7 +112,7 @@ class Leader:
         client = SimClient(self, lambda: pace.latency(dice))
         informers = cast("dict[Resource, Any]", self.watches)
 
-        async def lookup(action: Create) -> ObjectMeta:
+        async def lookup(action: Create | Place) -> ObjectMeta:
             found: Answer = await client.get(action.resource, action.name, action.namespace, type=Answer)
             return found.metadata
 

@@ -135,6 +135,15 @@ def test_a_slot_whose_pod_somebody_deleted_is_filled_under_a_new_name_after_a_fe
     assert isinstance(made.actions[0], Fence)
 
 
+def test_a_pod_that_is_taken_for_gone_is_asked_for_before_its_slot_gets_a_new_name() -> None:
+    (fence, *_) = plan(observed(cluster(group(replicas=1)), head(), gone=(worker_name(0),))).actions
+    assert isinstance(fence, Fence)
+    assert [place.name for place in fence.absent] == [worker_name(0)]
+    (fence, *_) = plan(observed(cluster(group(replicas=0)), head(), worker(0))).actions
+    assert isinstance(fence, Fence)
+    assert fence.absent == (), "what is deleted here is known to be there"
+
+
 def test_a_terminating_worker_is_replaced_at_once_and_left_alone() -> None:
     made = plan(observed(cluster(group(replicas=2)), head(), worker(0, terminating=True), worker(1)))
     assert created(made) == [worker_name(0, lives=1)]

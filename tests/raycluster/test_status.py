@@ -108,6 +108,12 @@ def test_what_the_api_refused_is_told_with_its_own_words() -> None:
     assert (failure["reason"], failure["message"]) == ("FailedCreateWorkerPod", refused.message)
 
 
+def test_a_refusal_is_over_when_nothing_is_missing_any_more() -> None:
+    refused = Backoff("worker/small", 1, NOW + 300, "exceeded quota", "FailedToCreateWorkerPod")
+    made = plan(observed(cluster(group(replicas=1)), head(), worker(0), backoffs=(refused,)))
+    assert "ReplicaFailure" not in conditions(made)
+
+
 def test_a_setback_is_no_replica_failure() -> None:
     made = plan(observed(cluster(group(replicas=1)), head(), backoffs=(Backoff("worker/small", 1, NOW, "it has failed"),)))
     assert "ReplicaFailure" not in conditions(made)

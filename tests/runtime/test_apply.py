@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from rayfleet.api.meta import PODS, Key, ObjectMeta
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError
-from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch
+from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch, Place
 from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.runtime.apply import FAN_OUT, Applier
 from rayfleet.runtime.backoffs import Backoffs
@@ -36,7 +37,7 @@ class Hand:
         meta = api.store.create("things", "default", thing("a"))["metadata"]
         self.owner = ObjectMeta(name="a", namespace="default", uid=meta["uid"], resource_version=meta["resourceVersion"])
 
-        async def lookup(action: Create) -> ObjectMeta:
+        async def lookup(action: Create | Place) -> ObjectMeta:
             return (await client.get(action.resource, action.name, action.namespace, type=Answer)).metadata
 
         self.applier = Applier(
@@ -156,6 +157,16 @@ async def test_a_patch_insists_on_its_object(hand: Hand) -> None:
     assert len((await hand.apply(right)).done) == 1
     outcome = await hand.apply(wrong)
     assert outcome.stale and "spec" not in hand.api.store.get("pods", "default", "p0")
+
+
+async def test_a_fence_is_not_written_while_something_exists_that_was_taken_for_gone(hand: Hand) -> None:
+    hand.pod("p0")
+    owner = hand.api.store.get("things", "default", "a")["metadata"]
+    fence = Fence(THINGS, "default", "a", owner["resourceVersion"], {"lives": "1"}, "small", "r", (Place(PODS, "default", "p0"),))
+    outcome = await hand.apply(fence, create("p1"))
+    assert outcome.stale and not outcome.done and not hand.api.seen("PATCH") and not hand.api.seen("POST")
+    gone = replace(fence, absent=(Place(PODS, "default", "nobody"),))
+    assert len((await hand.apply(gone, create("p1"))).done) == 2
 
 
 async def test_counters_wait_for_a_second_without_a_change_and_the_urgent_for_nothing(hand: Hand) -> None:
