@@ -3,7 +3,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: help env check lint test testbed manifests demo bench clean
+.PHONY: help env check lint test parity testbed manifests demo bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -31,6 +31,9 @@ check: lint ## the quick subset for work in progress
 
 test: env testbed ## everything, with each part's share of the time
 	$(PY) tests/run_parts.py
+
+parity: env ## RayClusters against what KubeRay was recorded to make of them
+	$(PY) -m pytest tests/parity
 
 demo: env ## two real Ray clusters on this machine, from YAML
 	$(PY) -m rayfleet.cli.demo

@@ -27,6 +27,7 @@ PARTS: dict[str, list[list[str]]] = {
     "simulator": [[*PYTEST, "tests/sim"]],
     "client and runtime": [[*PYTEST, "tests/kube", "tests/runtime"]],
     "embedded API": [[*PYTEST, "tests/apiserver"]],
+    "parity": [[*PYTEST, "tests/parity"]],
     "kubelet": [[*PYTEST, "tests/kubelet", "-m", "not ray"]],
     "fleet and commands": [[*PYTEST, "tests/local", "tests/cli", "-m", "not ray"]],
     "Kubernetes": [[*PYTEST, "tests", "-m", "testbed and not ray"]],
