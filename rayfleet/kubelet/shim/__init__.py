@@ -3,6 +3,7 @@
     launch    makes the namespaces and becomes their first process
     serve     the loop: commands from the kubelet's socket, output of containers, ends of children
     process   starts a container, or a command inside one
+    streams   their standard streams: pipes or a terminal
     rootfs    what a container sees as its file system
     record    the files a later kubelet reads: what ran, since when, how it ended; and the log
     syscalls  the six system calls that Python lacks

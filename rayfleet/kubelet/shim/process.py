@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rayfleet.kubelet.shim import rootfs, syscalls
+from rayfleet.kubelet.shim.streams import Streams
 
 NEITHER_SIGNAL_IS_INHERITED = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores both, and exec would pass that on
 
@@ -29,10 +30,10 @@ class StartFailed(Exception):
     """The program could not be started; the text is what a container runtime would say."""
 
 
-def start_container(directory: str, request: dict[str, Any]) -> tuple[int, int]:
-    """Forks the container's first process. Returns its PID and the descriptor of its output.
+def start_container(directory: str, request: dict[str, Any]) -> tuple[int, list[int]]:
+    """Forks the container's first process. Returns its PID and the far ends of its streams (see Streams).
 
-    Raises StartFailed when a mount fails or the program cannot be executed.
+    `stdin` and `tty` in the request are as in a container's spec. Raises StartFailed when a mount fails or the program cannot be executed.
     """
 
     def prepare() -> None:
@@ -41,24 +42,23 @@ def start_container(directory: str, request: dict[str, Any]) -> tuple[int, int]:
 
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     syscalls.unshare(syscalls.CLONE_NEWPID)
-    return spawn(request, prepare, own)
+    return spawn(request, prepare, own, Streams(stdin=bool(request.get("stdin")), tty=bool(request.get("tty"))))
 
 
-def start_inside(container: int, request: dict[str, Any]) -> tuple[int, int]:
+def start_inside(container: int, request: dict[str, Any], streams: Streams) -> tuple[int, list[int]]:
     """As start_container, for a command in the namespaces of the running container whose first process is given."""
     mounts = os.open(f"/proc/{container}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
     theirs = os.open(f"/proc/{container}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     try:
         syscalls.setns(theirs, syscalls.CLONE_NEWPID)
-        return spawn(request, lambda: syscalls.setns(mounts, syscalls.CLONE_NEWNS), own)
+        return spawn(request, lambda: syscalls.setns(mounts, syscalls.CLONE_NEWNS), own, streams)
     finally:
         os.close(mounts)
         os.close(theirs)
 
 
-def spawn(request: dict[str, Any], prepare: Callable[[], None], own: int) -> tuple[int, int]:
-    output, output_end = os.pipe2(os.O_CLOEXEC)
+def spawn(request: dict[str, Any], prepare: Callable[[], None], own: int, streams: Streams) -> tuple[int, list[int]]:
     trouble, trouble_end = os.pipe2(os.O_CLOEXEC)
     try:
         pid = os.fork()
@@ -66,32 +66,29 @@ def spawn(request: dict[str, Any], prepare: Callable[[], None], own: int) -> tup
         pid = -1
         message = f"fork: {error.strerror}"
     if pid == 0:
-        become(request, prepare, output_end, trouble_end)
+        become(request, prepare, streams, trouble_end)
     syscalls.setns(own, syscalls.CLONE_NEWPID)
-    for fd in (own, output_end, trouble_end):
+    for fd in (own, trouble_end):
         os.close(fd)
     if pid > 0:
         message = read_all(trouble).decode(errors="replace")
     os.close(trouble)
     if not message:
-        os.set_blocking(output, False)
-        return pid, output
-    os.close(output)
+        return pid, streams.keep()
+    streams.drop()
     if pid > 0:
         os.waitpid(pid, 0)
     raise StartFailed(message)
 
 
-def become(request: dict[str, Any], prepare: Callable[[], None], output: int, trouble: int) -> None:
+def become(request: dict[str, Any], prepare: Callable[[], None], streams: Streams, trouble: int) -> None:
     """In the child: turns it into the program. Never returns."""
     try:
         os.setsid()
         prepare()
         allow_open_files()
         syscalls.drop_capabilities(CAPABILITIES)
-        os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
+        streams.take()
         signal.set_wakeup_fd(-1)
         for number in NEITHER_SIGNAL_IS_INHERITED:
             signal.signal(number, signal.SIG_DFL)

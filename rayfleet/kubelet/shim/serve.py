@@ -3,7 +3,12 @@
 Asked:    {"id", "op": "start", "name", "attempt", "uid", "init", "argv", "env", "cwd", "mounts"}   starts a container
           {"id", "op": "kill", "name", "signal"}                                          signals its first process
           {"id", "op": "exec", "name", "argv", "env", "cwd", "timeout"}                   runs a command inside it
+          {"id", "op": "stream", "name", "argv", "env", "cwd", "stdin", "tty"}            the same, with its streams
+          {"id", "op": "attach", "name"}                                                  its output from now on, and its input
+          {"id", "op": "hang_up", "name"}                                                 closes its input
+          {"id", "op": "socket"}                                                          a TCP socket of the Pod's network
 Answered: {"id", ...} with `error` when it failed; exec answers when the command ended, with `code` and `output`.
+stream, attach and socket come with descriptors; `streams` names them in their order. A streamed command's `code` follows at its end.
 Told to every kubelet that listens: {"ended": record}.
 """
 
@@ -21,21 +26,47 @@ import time
 from typing import Any
 
 from rayfleet.kubelet.shim import process, record
+from rayfleet.kubelet.shim.streams import NOTHING, Streams, close, send
 
 SLOWEST_CLIENT = 1.0  # seconds; a kubelet that does not read is let go, and will come again
 OUTPUT_KEPT = 10 * 1024  # bytes of what a command inside a container printed
 
 
 class Container:
-    def __init__(self, pid: int, output: int, log: record.Log, facts: dict[str, Any]) -> None:
-        self.pid, self.output, self.log, self.facts = pid, output, log, facts
+    def __init__(self, pid: int, streams: list[int], log: record.Log, facts: dict[str, Any]) -> None:
+        self.pid, self.log, self.facts = pid, log, facts
+        self.input, self.output, _ = streams
+        self.listeners: set[int] = set()  # pipes to those who are attached
+        os.set_blocking(self.output, False)
+
+    def hear(self, piece: bytes) -> None:
+        self.log.feed(piece)
+        for listener in list(self.listeners):
+            try:
+                os.write(listener, piece)
+            except BlockingIOError:  # who reads too slowly loses something: nobody else waits for that
+                pass
+            except OSError:
+                self.listeners.remove(listener)
+                os.close(listener)
+
+    def hang_up(self) -> None:
+        close([self.input])
+        self.input = NOTHING
+
+    def end(self) -> None:
+        self.hang_up()
+        close([*self.listeners])
+        self.log.close()
 
 
 class Command:
+    """Without an output its streams are somebody else's, and so is its time."""
+
     def __init__(self, pid: int, output: int, client: socket.socket, request: dict[str, Any]) -> None:
         self.pid, self.output, self.client, self.request = pid, output, client, request
         self.said = b""
-        self.deadline = time.monotonic() + request["timeout"]
+        self.deadline = time.monotonic() + request.get("timeout", float("inf"))
         self.late = False
 
 
@@ -60,7 +91,7 @@ class Shim:
 
     def patience(self) -> float | None:
         """Seconds until the first command inside a container is overdue."""
-        waiting = [command.deadline for command in self.commands.values() if not command.late]
+        waiting = [command.deadline for command in self.commands.values() if not command.late and command.output != NOTHING]
         return max(0.0, min(waiting) - time.monotonic()) if waiting else None
 
     # what kubelets ask
@@ -107,14 +138,14 @@ class Shim:
         facts |= {"started_at": time.time(), "finished_at": None, "exit_code": None, "signal": 0, "error": ""}
         log = record.Log(f"{self.directory}/containers/{facts['name']}/{facts['attempt']}.log")
         try:
-            pid, output = process.start_container(self.directory, request)
+            pid, streams = process.start_container(self.directory, request)
         except (process.StartFailed, OSError) as error:
             log.close()
             facts |= {"finished_at": time.time(), "exit_code": 128, "error": str(error)}
             self.keep(facts)
             return {"record": facts}
-        self.containers[pid] = Container(pid, output, log, facts)
-        self.selector.register(output, selectors.EVENT_READ, lambda fd: self.pump(pid))
+        container = self.containers[pid] = Container(pid, streams, log, facts)
+        self.selector.register(container.output, selectors.EVENT_READ, lambda fd: self.pump(pid))
         self.keep(facts)
         return {"record": facts}
 
@@ -129,9 +160,42 @@ class Shim:
         return {}
 
     def do_exec(self, client: socket.socket, request: dict[str, Any]) -> None:
-        pid, output = process.start_inside(self.running(request["name"]).pid, request)
-        self.commands[pid] = Command(pid, output, client, request)
-        self.selector.register(output, selectors.EVENT_READ, lambda fd: self.listen_to(pid))
+        pid, streams = process.start_inside(self.running(request["name"]).pid, request, Streams())
+        os.set_blocking(streams[1], False)
+        self.commands[pid] = Command(pid, streams[1], client, request)
+        self.selector.register(streams[1], selectors.EVENT_READ, lambda fd: self.listen_to(pid))
+
+    def do_stream(self, client: socket.socket, request: dict[str, Any]) -> None:
+        wanted = Streams(stdin=request["stdin"], tty=request["tty"], merged=False)
+        pid, streams = process.start_inside(self.running(request["name"]).pid, request, wanted)
+        self.commands[pid] = Command(pid, NOTHING, client, request)
+        self.hand_over(client, request, streams)
+
+    def do_attach(self, client: socket.socket, request: dict[str, Any]) -> None:
+        container = self.running(request["name"])
+        output, listener = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(listener, False)
+        container.listeners.add(listener)
+        own = NOTHING if container.input == NOTHING else os.dup(container.input)
+        self.hand_over(client, request, [own, output, NOTHING])
+
+    def do_hang_up(self, client: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
+        self.running(request["name"]).hang_up()
+        return {}
+
+    def do_socket(self, client: socket.socket, request: dict[str, Any]) -> None:
+        """A socket belongs to the network in which it was made, whoever connects it."""
+        self.hand_over(client, request, [NOTHING, socket.socket(socket.AF_INET, socket.SOCK_STREAM).detach(), NOTHING])
+
+    def hand_over(self, client: socket.socket, request: dict[str, Any], streams: list[int]) -> None:
+        """Input, output and error, as far as there are such, to the client alone."""
+        named = {name: fd for name, fd in zip(("stdin", "stdout", "stderr"), streams, strict=True) if fd != NOTHING}
+        try:
+            send(client, json.dumps({"id": request["id"], "streams": list(named)}).encode() + b"\n", list(named.values()))
+        except OSError:
+            self.forget(client)
+        finally:
+            close(streams)
 
     def running(self, name: str) -> Container:
         for container in self.containers.values():
@@ -148,7 +212,7 @@ class Shim:
             return False
         piece = read_some(container.output)
         if piece:
-            container.log.feed(piece)
+            container.hear(piece)
         elif piece == b"" and container.output in self.selector.get_map():
             self.selector.unregister(container.output)
         return bool(piece)
@@ -190,7 +254,7 @@ class Shim:
             pass
         container = self.containers.pop(pid)
         self.release(container.output)
-        container.log.close()
+        container.end()
         code, number = process.end_of(status)
         container.facts |= {"finished_at": time.time(), "exit_code": code, "signal": number}
         self.keep(container.facts)
@@ -198,10 +262,11 @@ class Shim:
             self.tell(client, {"ended": container.facts})
 
     def command_ended(self, pid: int, status: int) -> None:
-        while self.listen_to(pid):
+        while self.commands[pid].output != NOTHING and self.listen_to(pid):
             pass
         command = self.commands.pop(pid)
-        self.release(command.output)
+        if command.output != NOTHING:
+            self.release(command.output)
         answer = {"code": process.end_of(status)[0], "output": command.said.decode(errors="replace"), "late": command.late}
         if command.client in self.clients:
             self.tell(command.client, {"id": command.request["id"], **answer})
@@ -218,3 +283,5 @@ def read_some(fd: int) -> bytes | None:
         return os.read(fd, 65536)
     except BlockingIOError:
         return None
+    except OSError:  # a terminal that nobody holds any more
+        return b""
