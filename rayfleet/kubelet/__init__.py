@@ -19,7 +19,13 @@
     hooks       runs postStart and preStop
     resolver    the names of the cluster domain;  dns  answers for them
     clusterip   ClusterIPs in user space
-    server      the kubelet's HTTP: logs
+    tokens      asks for the tokens of service accounts
+    claims      a directory for each PersistentVolumeClaim
+    server      the kubelet's HTTP: logs, exec, attach, port-forward
+    serving     its certificate, and who may call it
+    passage     streams and sockets that a shim hands over
+    remote_command  exec and attach over WebSocket
+    port_forward    connections to a Pod's ports over WebSocket;  spdy  the frames in it
     node        registers the node, renews its lease
     hollow      a kubelet without processes, for benches and tests
 

@@ -53,7 +53,12 @@ def make_scratch(directory: Path, name: str, attempt: int) -> None:
 
 
 def mounts(
-    container: Mapping[str, Any], spec: Mapping[str, Any], directory: Path, attempt: int, settings: KubeletSettings
+    container: Mapping[str, Any],
+    spec: Mapping[str, Any],
+    directory: Path,
+    attempt: int,
+    settings: KubeletSettings,
+    values: Mapping[str, str],
 ) -> list[list[str]]:
     """In the order of mounting. The state directory is hidden: it holds what other Pods were given."""
     own = scratch(directory, container["name"], attempt)
@@ -68,16 +73,18 @@ def mounts(
     for mount in sorted(container.get("volumeMounts") or (), key=lambda one: one["mountPath"].rstrip("/").count("/")):
         if mount["name"] not in volumes:
             raise ConfigError(f'volume "{mount["name"]}" is not among the Pod\'s volumes')
-        found.append(volume_mount(mount, place(directory, volumes[mount["name"]])))
+        found.append(volume_mount(mount, place(directory, volumes[mount["name"]]), values))
     return found
 
 
-def volume_mount(mount: Mapping[str, Any], source: Path) -> list[str]:
-    below = mount.get("subPath") or ""
-    if below.startswith("/") or ".." in Path(below).parts:
-        raise ConfigError(f'subPath "{below}" must stay inside its volume')
+def volume_mount(mount: Mapping[str, Any], source: Path, values: Mapping[str, str]) -> list[str]:
+    below = expand(mount["subPathExpr"], values) if mount.get("subPathExpr") else mount.get("subPath") or ""
     if below:
-        source = source / below
+        volume, source = source, source / below
+        # Resolved: what a container wrote into the volume may be a link to anywhere.
+        if below.startswith("/") or ".." in Path(below).parts or not source.resolve().is_relative_to(volume.resolve()):
+            raise ConfigError(f'subPath "{below}" must stay inside its volume')
+        source = source.resolve()
         if not source.exists():
             source.mkdir(parents=True)
     return ["bind", str(source), mount["mountPath"].rstrip("/") or "/", "ro" if mount.get("readOnly") else "rw"]
@@ -103,5 +110,7 @@ def request(
         "argv": arguments(container, values),
         "env": values,
         "cwd": container.get("workingDir") or HOME,
-        "mounts": mounts(container, facts.spec, directory, attempt, settings),
+        "mounts": mounts(container, facts.spec, directory, attempt, settings, values),
+        "stdin": bool(container.get("stdin")),
+        "tty": bool(container.get("tty")),
     }

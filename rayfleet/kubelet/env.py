@@ -18,7 +18,7 @@ REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_.\-][A-Za-z0-9_.\-]*)\)")
 NAME = re.compile(r"[A-Za-z_.\-][A-Za-z0-9_.\-]*")
 KEYED_FIELD = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
 
-Source = tuple[str, str]  # ("secret" or "configmap", name)
+Source = tuple[str, str]  # ("secret", "configmap" or "claim", name), or ("token", "SECONDS AUDIENCE"): an audience may be empty
 
 
 class ConfigError(Exception):

@@ -12,9 +12,11 @@ import aiohttp
 from rayfleet.api.meta import CONFIGMAPS, SECRETS
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import NotFound
+from rayfleet.kubelet import claims, tokens
 from rayfleet.kubelet.env import Source
 from rayfleet.kubelet.events import Events
 from rayfleet.kubelet.network import Network
+from rayfleet.kubelet.objects import Pod
 from rayfleet.kubelet.settings import KubeletSettings
 
 
@@ -29,15 +31,19 @@ class House:
     installed_ray: str
     starting: asyncio.Semaphore  # sandboxes made at the same time: more only wait for each other's processors
 
-    async def fetch(self, namespace: str, sources: Iterable[Source]) -> dict[Source, Mapping[str, str] | None]:
-        """The decoded data of each Secret and ConfigMap; None for one that is not there. Raises ApiError."""
+    async def fetch(self, pod: Pod, sources: Iterable[Source]) -> dict[Source, Mapping[str, str] | None]:
+        """What the Pod may know of each; None for one that is not there. Raises ApiError."""
         wanted = list(sources)
-        return dict(zip(wanted, await asyncio.gather(*(self.fetch_one(namespace, source) for source in wanted)), strict=True))
+        return dict(zip(wanted, await asyncio.gather(*(self.fetch_one(pod, source) for source in wanted)), strict=True))
 
-    async def fetch_one(self, namespace: str, source: Source) -> Mapping[str, str] | None:
+    async def fetch_one(self, pod: Pod, source: Source) -> Mapping[str, str] | None:
         kind, name = source
         try:
-            found = await self.client.get(SECRETS if kind == "secret" else CONFIGMAPS, name, namespace)
+            if kind == "token":
+                return await tokens.request(self.client, pod, name)
+            if kind == "claim":
+                return await claims.bound(self.client, self.settings.claims, pod.metadata.namespace, name)
+            found = await self.client.get(SECRETS if kind == "secret" else CONFIGMAPS, name, pod.metadata.namespace)
         except NotFound:
             return None
         decoded = {key: base64.b64decode(value).decode(errors="surrogateescape") for key, value in (found.get("binaryData") or {}).items()}

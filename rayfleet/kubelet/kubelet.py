@@ -78,7 +78,7 @@ class Kubelet:
         waited = False
         while True:
             try:
-                return await node.register(self.client, node.node_object(self.settings.node), about)
+                return await node.register(self.client, node.node_object(self.settings.node, self.settings.scheme), about)
             except (Unreachable, ServerError, TooManyRequests) as error:
                 log.log(logging.DEBUG if waited else logging.WARNING, "waiting for the API server: %s", error)
                 waited = True

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 import platform
+import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -23,15 +24,24 @@ log = logging.getLogger(__name__)
 LEASE_NAMESPACE = "kube-node-lease"
 SCHEME = "rayfleet.dev/kubelet-scheme"
 MOST_PODS = 1000
+# From Kubernetes 1.36 on the API server then hands the WebSockets of exec, attach and port-forward on, and does not speak SPDY to us.
+FEATURES = ("ExtendWebSocketsToKubelet",)
+TROUBLES = ("MemoryPressure", "DiskPressure", "PIDPressure")  # which this kubelet does not look for
 
 
 def capacity() -> dict[str, str]:
-    """What this machine has: processors, memory, Pods."""
+    """What this machine has: processors, memory, the disk of its root, Pods."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {"cpu": str(os.cpu_count() or 1), "memory": f"{memory // 1024}Ki", "pods": str(MOST_PODS), "ephemeral-storage": "0"}
+    disk = shutil.disk_usage("/").total
+    return {
+        "cpu": str(os.cpu_count() or 1),
+        "memory": f"{memory // 1024}Ki",
+        "pods": str(MOST_PODS),
+        "ephemeral-storage": f"{disk // 1024}Ki",
+    }
 
 
-def node_object(name: str) -> dict[str, Any]:
+def node_object(name: str, scheme: str = "http") -> dict[str, Any]:
     labels = {
         "kubernetes.io/hostname": name,
         "kubernetes.io/os": "linux",
@@ -40,7 +50,7 @@ def node_object(name: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": labels, "annotations": {SCHEME: "http"}},
+        "metadata": {"name": name, "labels": labels, "annotations": {SCHEME: scheme}},
         "spec": {},
     }
 
@@ -49,12 +59,15 @@ def node_status(name: str, address: str, port: int, now: float) -> dict[str, Any
     amounts = capacity()
     stamp = time_text(now)
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}
+    well = {"status": "False", "reason": "NotLookedFor", "message": "this kubelet does not look for it"}
+    stamps = {"lastHeartbeatTime": stamp, "lastTransitionTime": stamp}
     return {
         "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
         "capacity": amounts,
         "allocatable": amounts,
-        "conditions": [{**ready, "lastHeartbeatTime": stamp, "lastTransitionTime": stamp}],
+        "conditions": [*({"type": kind, **well, **stamps} for kind in TROUBLES), {**ready, **stamps}],
+        "declaredFeatures": list(FEATURES),
         "nodeInfo": {
             "kubeletVersion": f"rayfleet-{VERSION}",
             "osImage": "this machine",

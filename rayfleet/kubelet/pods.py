@@ -7,6 +7,7 @@ import logging
 
 from rayfleet.api.meta import PODS
 from rayfleet.kube.errors import ApiError, Conflict, NotFound
+from rayfleet.kubelet import claims
 from rayfleet.kubelet.house import House
 from rayfleet.kubelet.network import link_of
 from rayfleet.kubelet.node import node_object
@@ -46,6 +47,7 @@ class Pods:
                 if directory.name not in known:
                     log.info("removing what is left of Pod %s, which the API no longer knows", directory.name)
                     await remove_pod(directory)
+        await claims.sweep(self.house.client, self.house.settings.claims)
         for link in await self.house.network.links() - {link_of(uid) for uid in known}:
             await self.house.network.detach(link)
 

@@ -1,17 +1,27 @@
-"""The kubelet's HTTP: the logs of its containers, for the API server to hand on."""
+"""The kubelet's HTTP, for the API server to hand on: logs, exec, attach and port-forward.
+
+Source: the paths of https://github.com/kubernetes/kubernetes/blob/master/pkg/kubelet/server/server.go
+"""
 
 from __future__ import annotations
 
-import hmac
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from aiohttp import web
 
+from rayfleet.kube.errors import ApiError
 from rayfleet.kubelet.attempt import History, read_histories
+from rayfleet.kubelet.env import ConfigError
 from rayfleet.kubelet.logs import Wanted, read
+from rayfleet.kubelet.passage import Passage
 from rayfleet.kubelet.pods import Pods
+from rayfleet.kubelet.port_forward import forward
+from rayfleet.kubelet.remote_command import Conversation, accept, refuse
+from rayfleet.kubelet.sandbox import SandboxError
+from rayfleet.kubelet.serving import admit, tls
 from rayfleet.kubelet.status import seconds_of
 from rayfleet.kubelet.worker import Worker
 
@@ -23,27 +33,26 @@ class Server:
         self.pods, self.settings = pods, pods.house.settings
 
         @web.middleware
-        async def admit(request: web.Request, handler: Handler) -> web.StreamResponse:
-            return await self.admit(request, handler)
+        async def ask(request: web.Request, handler: Handler) -> web.StreamResponse:
+            admit(request, self.settings)
+            return await handler(request)
 
-        self.app = web.Application(middlewares=[admit])
+        self.app = web.Application(middlewares=[ask])
         self.app.router.add_get("/healthz", self.healthz)
         self.app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", self.container_logs)
+        self.app.router.add_get("/exec/{namespace}/{pod}/{container}", self.execute)
+        self.app.router.add_get("/attach/{namespace}/{pod}/{container}", self.attach)
+        self.app.router.add_get("/portForward/{namespace}/{pod}", self.port_forward)
         self.runner = web.AppRunner(self.app, access_log=None, shutdown_timeout=1.0)
 
     async def start(self) -> None:
-        """Raises OSError when the port is taken."""
+        """Raises OSError when the port is taken, or a certificate cannot be used."""
+        context = tls(self.settings)
         await self.runner.setup()
-        await web.TCPSite(self.runner, self.settings.address, self.settings.port, reuse_address=True).start()
+        await web.TCPSite(self.runner, self.settings.address, self.settings.port, reuse_address=True, ssl_context=context).start()
 
     async def close(self) -> None:
         await self.runner.cleanup()
-
-    async def admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        shown = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if self.settings.token and not hmac.compare_digest(shown.encode(), self.settings.token.encode()):
-            raise web.HTTPUnauthorized(text="Unauthorized")
-        return await handler(request)
 
     async def healthz(self, request: web.Request) -> web.Response:
         return web.Response(text="ok")
@@ -65,6 +74,48 @@ class Server:
             await response.write(piece)
         await response.write_eof()
         return response
+
+    async def execute(self, request: web.Request) -> web.StreamResponse:
+        worker, name = self.container(request)
+        tty, stdin = flag(request, "tty"), flag(request, "input")
+        try:
+            passage = await worker.setup.stream(name, request.query.getall("command", []), stdin=stdin, tty=tty)
+        except (SandboxError, ConfigError, ApiError) as error:
+            return await refuse(request, str(error))
+        socket = await accept(request, passage)
+        await Conversation(socket, passage, tty=tty).serve()
+        return socket
+
+    async def attach(self, request: web.Request) -> web.StreamResponse:
+        worker, name = self.container(request)
+        spec = worker.health.container(name)
+        try:
+            passage = await Passage.open(worker.directory, "attach", name=name)
+        except SandboxError as error:
+            return await refuse(request, str(error))
+        if not flag(request, "input"):
+            passage.drop("stdin")
+
+        async def hang_up() -> None:
+            """An input that is meant for one caller ends with that one."""
+            if spec.get("stdinOnce") and flag(request, "input") and worker.sandbox is not None:
+                with contextlib.suppress(SandboxError):
+                    await worker.sandbox.ask("hang_up", name=name)
+
+        socket = await accept(request, passage)
+        await Conversation(socket, passage, tty=bool(spec.get("tty")), container=name, on_hang_up=hang_up).serve()
+        return socket
+
+    async def port_forward(self, request: web.Request) -> web.StreamResponse:
+        worker = self.worker(request.match_info["namespace"], request.match_info["pod"])
+        return await forward(request, worker.directory, worker.uid)
+
+    def container(self, request: web.Request) -> tuple[Worker, str]:
+        """The container asked for. Raises 404 when it does not run here."""
+        worker, name = self.worker(request.match_info["namespace"], request.match_info["pod"]), request.match_info["container"]
+        if name not in worker.running():
+            raise web.HTTPNotFound(text=f'container not found ("{name}")')
+        return worker, name
 
     def worker(self, namespace: str, name: str) -> Worker:
         for worker in self.pods.workers.values():

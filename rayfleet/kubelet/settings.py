@@ -28,12 +28,21 @@ class KubeletSettings:
     domain: str = "cluster.local"
     api: tuple[str, int] = ("10.88.0.1", 6443)  # where service default/kubernetes leads to
     port: int = 10250
-    token: str = ""  # callers of the kubelet's HTTP must show it; empty: nobody is asked
+    token: str = ""  # callers of the kubelet's HTTP may show it
+    tls: bool = False  # serve HTTPS, with the certificate given or one of its own making
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    client_ca: Path | None = None  # whose certificates callers may show; without it and without a token nobody is asked
+    callers: tuple[str, ...] = ()  # the common names that are let in with such a certificate; none: all
     upstream_dns: str = ""  # "address" of a resolver for names outside the cluster domain; empty: they are refused at once
     hidden: tuple[Path, ...] = ()  # directories that no Pod may see, as the state directory: credentials
     default_env: Mapping[str, str] = field(default_factory=dict)  # below what a container's own spec sets
     backoff_scale: float = 1.0  # of every back-off delay; tests lower it
     lease_seconds: float = 60.0  # between two heartbeats
+
+    @property
+    def scheme(self) -> str:
+        return "https" if self.tls else "http"
 
     @property
     def substitutes(self) -> Path:
@@ -43,3 +52,8 @@ class KubeletSettings:
     @property
     def pods(self) -> Path:
         return self.state / "pods"
+
+    @property
+    def claims(self) -> Path:
+        """The directories of PersistentVolumeClaims, by their UIDs."""
+        return self.state / "claims"

@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rayfleet.kubelet import container, env, volumes
+from rayfleet.kube.errors import ApiError
+from rayfleet.kubelet import container, env, tokens, volumes
 from rayfleet.kubelet.attempt import LOST, read_histories, with_attempt
-from rayfleet.kubelet.env import Facts, Source
+from rayfleet.kubelet.env import ConfigError, Facts, Source
 from rayfleet.kubelet.house import House
 from rayfleet.kubelet.image import mismatch
 from rayfleet.kubelet.network import NetworkError, link_of
+from rayfleet.kubelet.passage import Passage
 from rayfleet.kubelet.sandbox import ANSWERS_IN, Identity, Sandbox, SandboxError, read_identity, remove_directory
 from rayfleet.kubelet.shim.record import write as write_record
 
 if TYPE_CHECKING:
     from rayfleet.kubelet.worker import Worker
 
+RENEW_RETRY = 10.0  # seconds
 KEPT_LOGS = 2  # of each container: the current life's and the one before
 KEPT_RECORDS = 10  # more than the back-off needs to remember that it has reached its longest delay
 
@@ -30,6 +33,7 @@ class Setup:
     def __init__(self, house: House, worker: Worker) -> None:
         self.house, self.worker = house, worker
         self.directory = worker.directory
+        self.renew_at: float | None = None  # when the volumes must be filled again
         self.environments: dict[str, tuple[str, dict[str, str]]] = {}  # of each container: its life's uid and what it was given
 
     def address(self) -> str:
@@ -48,6 +52,8 @@ class Setup:
         sandbox = Sandbox(self.directory, identity, self.worker.ended, self.worker.lost, self.worker.look_again)
         if await sandbox.connect() and sandbox.complete:
             self.worker.sandbox = sandbox
+            if any(kind == "token" for kind, _ in volumes.sources_of(self.worker.pod.spec.get("volumes") or [])):
+                self.renew_at = 0.0  # nobody remembers how old they are
         else:
             await sandbox.destroy()
         self.worker.histories = read_histories(self.directory)
@@ -92,10 +98,26 @@ class Setup:
             self.worker.tell("Warning", "ImageMismatch", words)
 
     async def furnish(self) -> None:
-        spec = self.worker.pod.spec
-        volumes.fill(self.directory, spec.get("volumes") or [], await self.facts(volumes.sources_of(spec.get("volumes") or [])))
+        await self.fill_volumes()
         for name, text in (("hosts", self.hosts()), ("resolv.conf", self.resolv_conf()), ("hostname", self.hostname() + "\n")):
             (self.directory / name).write_text(text)
+
+    async def fill_volumes(self) -> None:
+        """Also again and again, before a token in them runs out. Raises ConfigError or ApiError."""
+        wanted = self.worker.pod.spec.get("volumes") or []
+        facts = await self.facts(volumes.sources_of(wanted))
+        volumes.fill(self.directory, wanted, facts)
+        self.renew_at = tokens.renew_at(facts.sources, time.time())
+
+    async def renew(self, now: float) -> None:
+        """The tokens, when it is time. What hinders it is tried again later, and hinders nothing else."""
+        if self.renew_at is None or self.renew_at > now:
+            return
+        try:
+            await self.fill_volumes()
+        except (ApiError, ConfigError) as error:
+            self.renew_at = now + RENEW_RETRY
+            self.worker.tell("Warning", "FailedMount", f"the Pod's tokens could not be renewed: {error}")
 
     def hosts(self) -> str:
         spec, meta, domain = self.worker.pod.spec, self.worker.pod.metadata, self.house.settings.domain
@@ -113,7 +135,7 @@ class Setup:
 
     async def facts(self, sources: Iterable[Source]) -> Facts:
         pod = self.worker.pod
-        fetched = await self.house.fetch(pod.metadata.namespace, sources)
+        fetched = await self.house.fetch(pod, sources)
         metadata = msgspec.to_builtins(pod.metadata)
         return Facts(metadata, pod.spec, self.address(), self.house.settings.address, self.house.allocatable, fetched)
 
@@ -152,6 +174,19 @@ class Setup:
 
         Raises SandboxError; ConfigError and ApiError for a container that an earlier kubelet started.
         """
+        request = await self.inside(name, command)
+        assert self.worker.sandbox is not None
+        return await self.worker.sandbox.ask("exec", patience=timeout + ANSWERS_IN, timeout=timeout, **request)
+
+    async def stream(self, name: str, command: list[str], *, stdin: bool, tty: bool) -> Passage:
+        """The same for somebody who talks with the command. Raises as execute."""
+        request = await self.inside(name, command)
+        if tty:
+            request["env"] = {"TERM": "xterm"} | request["env"]
+        return await Passage.open(self.directory, "stream", stdin=stdin, tty=tty, **request)
+
+    async def inside(self, name: str, command: list[str]) -> dict[str, Any]:
+        """How a command runs in a container."""
         running = self.worker.running().get(name)
         if self.worker.sandbox is None or running is None:
             raise SandboxError(f"container {name} is not running")
@@ -160,8 +195,7 @@ class Setup:
             facts = await self.facts(env.sources_of(spec))
             values = env.environment(spec, container.base_environment(self.house.settings, self.hostname()), facts)
             self.environments[name] = (running.uid, values)
-        request = {"name": name, "argv": command, "env": self.environments[name][1], "cwd": spec.get("workingDir") or container.HOME}
-        return await self.worker.sandbox.ask("exec", patience=timeout + ANSWERS_IN, timeout=timeout, **request)
+        return {"name": name, "argv": command, "env": self.environments[name][1], "cwd": spec.get("workingDir") or container.HOME}
 
     async def take_down(self) -> None:
         """Ends processes, namespaces, mounts and links; records and logs stay, for `kubectl logs` of a finished Pod."""

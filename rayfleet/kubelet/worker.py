@@ -144,11 +144,12 @@ class Worker:
             self.outcome, self.failure = "Failed", DEADLINE
         if self.outcome:
             return None
+        await self.setup.renew(now)
         await self.start_due(steps, now)
         self.explain_waits(steps)
         self.health.follow(self.running())
         self.retry_at = {name: at for name, at in self.retry_at.items() if at > now}
-        times = [*self.retry_at.values(), *filter(None, (steps.wake_at, deadline))]
+        times = [*self.retry_at.values(), *filter(None, (steps.wake_at, deadline, self.setup.renew_at))]
         return max(0.0, min(times) - time.time()) if times else None
 
     async def start_due(self, steps: Steps, now: float) -> None:

@@ -1,0 +1,80 @@
+"""PersistentVolumeClaims: a directory for each, below the kubelet's state directory, which lives as long as the claim.
+
+A claim that nobody has bound is bound here, to a volume made for it, as a provisioner would do it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rayfleet.api.meta import PERSISTENTVOLUMECLAIMS, Resource
+from rayfleet.kube.client import Client
+from rayfleet.kube.errors import AlreadyExists, NotFound
+from rayfleet.kubelet.sandbox import remove_directory
+
+log = logging.getLogger(__name__)
+PERSISTENTVOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+PROVISIONER = "rayfleet.dev/kubelet"
+
+
+async def bound(client: Client, folder: Path, namespace: str, name: str) -> Mapping[str, str]:
+    """`path`: the claim's directory, which exists. Raises NotFound without the claim; ApiError."""
+    claim = await client.get(PERSISTENTVOLUMECLAIMS, name, namespace)
+    path = folder / claim["metadata"]["uid"]
+    if (claim.get("status") or {}).get("phase") != "Bound":
+        await bind(client, claim, path)
+    path.mkdir(parents=True, exist_ok=True)
+    path.chmod(0o1777)
+    return {"path": str(path)}
+
+
+async def bind(client: Client, claim: Mapping[str, Any], path: Path) -> None:
+    meta, spec = claim["metadata"], claim["spec"]
+    size = ((spec.get("resources") or {}).get("requests") or {}).get("storage", "1Gi")
+    volume = spec.get("volumeName") or f"pvc-{meta['uid']}"
+    granted = {"accessModes": spec.get("accessModes") or ["ReadWriteOnce"], "capacity": {"storage": size}}
+    body = {
+        "apiVersion": "v1",
+        "kind": PERSISTENTVOLUMES.kind,
+        "metadata": {"name": volume, "annotations": {"pv.kubernetes.io/provisioned-by": PROVISIONER}},
+        "spec": {
+            **granted,
+            "hostPath": {"path": str(path)},
+            "persistentVolumeReclaimPolicy": "Delete",
+            "storageClassName": spec.get("storageClassName") or "",
+            "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **{key: meta[key] for key in ("namespace", "name", "uid")}},
+        },
+    }
+    try:
+        await client.create(PERSISTENTVOLUMES, body)
+        await client.patch(PERSISTENTVOLUMES, volume, None, {"status": {"phase": "Bound"}}, subresource="status")
+    except (AlreadyExists, NotFound):  # by an earlier try; or this server has no such kind, and claims are all that there is
+        pass
+    who = (meta["name"], meta["namespace"])
+    if not spec.get("volumeName"):
+        await client.patch(PERSISTENTVOLUMECLAIMS, *who, {"spec": {"volumeName": volume}})
+    await client.patch(PERSISTENTVOLUMECLAIMS, *who, {"status": {"phase": "Bound", **granted}}, subresource="status")
+
+
+async def sweep(client: Client, folder: Path) -> None:
+    """Removes the directories, and the volumes, of claims that are no more. Raises ApiError."""
+    kept = directories(folder)
+    if not kept:
+        return
+    living = {claim["metadata"]["uid"] for claim in await client.list(PERSISTENTVOLUMECLAIMS)}
+    for path in kept:
+        if path.name not in living:
+            log.info("removing the directory of claim %s, which is no more", path.name)
+            await asyncio.to_thread(remove_directory, path)
+            try:
+                await client.delete(PERSISTENTVOLUMES, f"pvc-{path.name}")
+            except NotFound:
+                pass
+
+
+def directories(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []

@@ -1,0 +1,163 @@
+"""A kubelet that has joined a real control plane; both live in one network namespace, which is that of the calling thread."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import ssl
+import struct
+import subprocess
+import sys
+import termios
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from testbed.build import binary
+from testbed.control_plane import ControlPlane
+from testbed.process import Process
+from tests.local.waiting import eventually
+
+ROOT = Path(__file__).parents[2]
+NODE = "local"
+PROGRAM = """
+import asyncio, sys
+from pathlib import Path
+from rayfleet.kubelet.kubelet import run_kubelet
+from rayfleet.kubelet.settings import KubeletSettings
+kubeconfig, state, api, authority = sys.argv[1:]
+settings = KubeletSettings(
+    Path(kubeconfig), Path(state), Path(sys.prefix), api=("127.0.0.1", int(api)), tls=True, client_ca=Path(authority),
+    callers=("kube-apiserver-kubelet-client",), backoff_scale=0.05,
+)
+asyncio.run(run_kubelet(settings))
+"""
+
+
+class Screen:
+    """The other side of a terminal at which a program sits."""
+
+    def __init__(self, master: int, process: subprocess.Popen[bytes]) -> None:
+        self.master, self.process = master, process
+        self.said = b""
+        os.set_blocking(master, False)
+
+    def resize(self, rows: int, columns: int) -> None:
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.process.send_signal(signal.SIGWINCH)
+
+    def type(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+    def shown(self) -> str:
+        """All that was ever shown."""
+        try:
+            while piece := os.read(self.master, 65536):
+                self.said += piece
+        except OSError:
+            pass
+        return self.said.decode(errors="replace")
+
+    def end(self) -> int:
+        return eventually(lambda: self.shown() and self.process.poll(), 20.0, "it has ended")
+
+
+class Joined:
+    def __init__(self, directory: Path) -> None:
+        self.state = directory / "kubelet"
+        self.state.mkdir()
+        self.plane = ControlPlane(directory / "plane").start()
+        self.kubelet = self.start_kubelet()
+
+    def start_kubelet(self) -> Process:
+        port = self.plane.url.rpartition(":")[2]
+        argv = [str(self.plane.kubeconfig("kubelet")), str(self.state), port, str(self.plane.credentials.ca)]
+        kubelet = Process([sys.executable, "-c", PROGRAM, *argv], self.state / "log", {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"})
+        eventually(lambda: self.healthy() or not kubelet.alive, 30.0, "the node is ready")
+        assert kubelet.alive, kubelet.told()
+        return kubelet
+
+    def healthy(self) -> bool:
+        """Is the node ready, and does its kubelet answer the API server?"""
+        return self.plane.answers(f"/api/v1/nodes/{NODE}/proxy/healthz") == 200
+
+    def close(self) -> None:
+        """The Pods end with the kubelet's last work for them."""
+        self.plane.kubectl("delete", "pods", "--all", "--all-namespaces", "--grace-period=1", "--timeout=60s")
+        self.kubelet.signal(signal.SIGTERM)
+        self.kubelet.stop()
+        self.plane.stop()
+
+    def kubectl(self, *words: str, text: str = "", code: int | None = 0) -> str:
+        """Standard output; with another code than 0 what it complains of. None: any code."""
+        done = self.plane.try_kubectl(*words, text=text)
+        assert code is None or done.returncode == code, (
+            f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}\n{self.kubelet.told()[-2000:]}"
+        )
+        return done.stderr if code else done.stdout
+
+    def popen(self, *words: str) -> subprocess.Popen[str]:
+        """A kubectl that goes on."""
+        pipe = subprocess.PIPE
+        return subprocess.Popen(self.argv(*words), env=self.environ(), text=True, stdin=pipe, stdout=pipe, stderr=pipe)
+
+    def argv(self, *words: str) -> list[str]:
+        return [str(binary()), "kubectl", *words]
+
+    def environ(self) -> dict[str, str]:
+        kubeconfig = str(self.plane.kubeconfig())
+        return {"KUBECONFIG": kubeconfig, "HOME": str(self.plane.directory), "PATH": "/usr/bin:/bin", "TERM": "xterm"}
+
+    @contextmanager
+    def forwarding(self, what: str, port: int) -> Iterator[int]:
+        """The local port from which a kubectl forwards to that port of a Pod."""
+        with self.popen("port-forward", what, f":{port}") as forwarding:
+            assert forwarding.stdout is not None
+            try:
+                yield int(forwarding.stdout.readline().split(" -> ")[0].rpartition(":")[2])
+            finally:
+                forwarding.kill()
+
+    @contextmanager
+    def terminal(self, *words: str) -> Iterator[Screen]:
+        """A kubectl at a terminal of its own."""
+        master, slave = os.openpty()
+        process = subprocess.Popen(self.argv(*words), env=self.environ(), stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+        os.close(slave)
+        screen = Screen(master, process)
+        try:
+            yield screen
+        finally:
+            process.kill()
+            process.wait()
+            os.close(master)
+
+    def ask_kubelet(self, path: str, certificate: tuple[Path, Path] | None) -> int | None:
+        """The HTTP code that the kubelet answers, None when it does not."""
+        context = ssl._create_unverified_context()
+        if certificate:
+            context.load_cert_chain(*certificate)
+        try:
+            with urllib.request.urlopen(f"https://10.88.0.1:10250{path}", timeout=10, context=context) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+        except OSError:
+            return None
+
+    def apply(self, *objects: dict[str, Any]) -> None:
+        self.kubectl("apply", "-f", "-", text="\n---\n".join(map(json.dumps, objects)))
+
+    def run(self, body: dict[str, Any]) -> str:
+        """Makes a Pod and waits until it is ready; gives its name."""
+        whole = {"apiVersion": "v1", "kind": "Pod", **body}
+        eventually(lambda: self.plane.answers("/api/v1/namespaces/default/serviceaccounts/default") == 200)
+        self.apply(whole)
+        name = str(body["metadata"]["name"])
+        self.kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=30s")
+        return name

@@ -1,0 +1,121 @@
+"""The kubelet joined to a real control plane, as its users see it: by the real kubectl."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from testbed.build import binary
+from tests.kubelet.joined import NODE, Joined
+from tests.kubelet.namespaces import NOTHING, own_network, remains
+from tests.kubelet.world import FOR_EVER, pod
+from tests.local.waiting import eventually
+
+pytestmark = [pytest.mark.testbed, pytest.mark.namespaces]
+
+
+@pytest.fixture(scope="module")
+def joined(namespaces: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Joined]:
+    if not binary().exists():
+        pytest.skip("the Kubernetes control plane is not built; build it with: make testbed")
+    with own_network():
+        world = Joined(tmp_path_factory.mktemp("joined"))
+        try:
+            yield world
+        finally:
+            world.close()
+        assert remains(world.state) == NOTHING
+
+
+@pytest.fixture(scope="module")
+def idle(joined: Joined) -> str:
+    """A Pod that only waits."""
+    return joined.run(pod(f"echo hello; {FOR_EVER}", "idle", env=[{"name": "WHO", "value": "me"}]))
+
+
+def test_the_node_is_ready_and_says_what_it_has_and_can(joined: Joined) -> None:
+    joined.kubectl("wait", "--for=condition=Ready", f"node/{NODE}", "--timeout=10s")
+    status = json.loads(joined.kubectl("get", "node", NODE, "-o", "json"))["status"]
+    assert status["declaredFeatures"] == ["ExtendWebSocketsToKubelet"]
+    assert status["daemonEndpoints"]["kubeletEndpoint"]["Port"] == 10250
+    assert {one["type"] for one in status["addresses"]} == {"InternalIP", "Hostname"}
+    assert status["allocatable"].keys() >= {"cpu", "memory", "pods", "ephemeral-storage"}
+    lease = json.loads(joined.kubectl("get", "lease", NODE, "--namespace", "kube-node-lease", "-o", "json"))
+    assert lease["spec"]["holderIdentity"] == NODE
+
+
+def test_who_shows_no_certificate_of_the_control_plane_is_turned_away(joined: Joined) -> None:
+    stranger = joined.plane.credentials.issue("stranger", "stranger")
+    assert joined.ask_kubelet("/healthz", stranger) == 401
+    assert joined.ask_kubelet("/healthz", None) is None, "the handshake needs a certificate"
+
+
+def test_logs_are_shown_and_followed(joined: Joined, idle: str) -> None:
+    assert joined.kubectl("logs", idle) == "hello\n"
+    joined.apply({"apiVersion": "v1", "kind": "Pod", **pod("for i in 1 2 3; do echo $i; sleep 0.1; done", "counts", restartPolicy="Never")})
+    joined.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/counts", "--timeout=20s")
+    assert joined.kubectl("logs", "--follow", "counts") == "1\n2\n3\n"
+    assert joined.kubectl("logs", "--tail=1", "counts") == "3\n"
+
+
+def test_a_command_has_its_streams_its_environment_and_its_exit_code(joined: Joined, idle: str) -> None:
+    assert joined.kubectl("exec", idle, "--", "sh", "-c", "echo $WHO; hostname") == "me\nidle\n"
+    assert joined.kubectl("exec", idle, "--", "sh", "-c", "echo out; echo err >&2; exit 3", code=3).startswith("err\n")
+    assert joined.kubectl("exec", "-i", idle, "--", "sh", "-c", "cat; echo end", text="some\ntext") == "some\ntextend\n"
+    megabytes = "0123456789abcdef\n" * 200_000
+    assert joined.kubectl("exec", "-i", idle, "--", "cat", text=megabytes) == megabytes
+    assert joined.kubectl("exec", idle, "--", "true") == ""
+
+
+def test_what_cannot_be_executed_says_why(joined: Joined, idle: str) -> None:
+    assert "executable file not found" in joined.kubectl("exec", idle, "--", "no-such-program", code=1)
+    assert "container other is not valid" in joined.kubectl("exec", idle, "-c", "other", "--", "true", code=1)
+
+
+def test_a_terminal_is_one_and_has_the_callers_size(joined: Joined, idle: str) -> None:
+    with joined.terminal("exec", "-it", idle, "--", "sh") as screen:
+        screen.resize(41, 123)
+        eventually(lambda: screen.type("stty size; tty\n") or re.search(r"41 123\s+/dev/pts/\d", screen.shown()), 20.0)
+        screen.type("exit 7\n")
+        assert screen.end() == 7
+
+
+def test_a_container_that_reads_is_attached_to(joined: Joined) -> None:
+    spec = pod("while read line; do echo got $line; done; exit 4", "reads", restartPolicy="Never")
+    spec["spec"]["containers"][0] |= {"stdin": True, "stdinOnce": True}
+    joined.run(spec)
+    told = joined.kubectl("attach", "-i", "reads", text="one\ntwo\n", code=None)
+    assert "got one\ngot two\n" in told
+    ended = "jsonpath={.status.containerStatuses[0].state.terminated.exitCode}"
+    eventually(lambda: joined.kubectl("get", "pod", "reads", "-o", ended) == "4", 20.0, "its input has ended, and so has it")
+    assert joined.kubectl("logs", "reads") == "got one\ngot two\n"
+
+
+def test_ports_of_a_pods_own_loopback_are_forwarded(joined: Joined) -> None:
+    serves = "python3 -m http.server --bind 127.0.0.1 8123"
+    joined.run(pod(serves, "serves", readinessProbe={"exec": {"command": ["python3", "-c", CONNECTS]}, "periodSeconds": 1}))
+    with joined.forwarding("pod/serves", 8123) as port:
+        for _ in range(3):
+            assert b"200 OK" in ask(port, b"GET / HTTP/1.0\r\n\r\n")
+    with joined.forwarding("pod/serves", 8124) as port:
+        assert ask(port, b"anyone?") == b"", "nobody listens there"
+
+
+CONNECTS = "import socket; socket.create_connection(('127.0.0.1', 8123))"
+
+
+def ask(port: int, request: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        said = b""
+        try:
+            while piece := connection.recv(65536):
+                said += piece
+        except ConnectionResetError:
+            pass
+        return said
