@@ -86,6 +86,24 @@ def rage(world: World, leaders: int, prepare: Callable[[World], None] | None) ->
     return Outcome(world.faults.counts + chaos.counts + fates, world.actions, world.trace, rules.writes)
 
 
+def rush(seed: int, *, planner: Planner = plan) -> None:
+    """Two slow operators in each other's way: time and again a worker is lost while more are wanted. Raises Violation as `storm` does."""
+    pace = Pace(lag=lambda dice: dice.uniform(0.0, 0.5), latency=lambda dice: dice.uniform(0.0, 0.5))
+    world = World(seed, pace=pace, planner=planner)
+    try:
+        rules = Invariants(world)
+        world.lead()
+        world.lead()
+        for replicas in (1, 2, 4, 2, 4, 1, 3):
+            world.apply(manifests.cluster("demo", manifests.group("small", replicas)))
+            for pod in world.pods("demo")[-1:]:
+                world.nodes.fail(pod, "Evicted")
+            world.run(12.0)
+        calm(world, rules)
+    finally:
+        world.close()
+
+
 def calm(world: World, rules: Invariants, name: str = "demo") -> None:
     """Wait for the desired state, then listen to the silence.
 
