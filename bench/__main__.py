@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("plan", "fleet", "laptop")
+BENCHES = ("plan", "fair", "fleet", "laptop")
 
 
 def main() -> int:
