@@ -71,7 +71,12 @@ class Ending:
         return "Succeeded" if all(history and history[-1].exit_code == 0 for history in histories) else "Failed"
 
     async def stop_everything(self, grace: float) -> None:
-        await asyncio.gather(*(self.stop_container(name, grace) for name in self.worker.running()))
+        """Sidecars last, in the reverse order of their start: the others may need them to the end."""
+        deadline = time.monotonic() + grace
+        sidecars = [one["name"] for one in self.worker.pod.init_containers if one.get("restartPolicy") == "Always"]
+        await asyncio.gather(*(self.stop_container(name, grace) for name in self.worker.running() if name not in sidecars))
+        for name in reversed(sidecars):
+            await self.stop_container(name, max(0.0, deadline - time.monotonic()))
 
     async def stop_container(self, name: str, grace: float) -> None:
         """Returns when the container has ended."""

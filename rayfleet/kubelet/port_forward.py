@@ -101,7 +101,9 @@ class Forwarding:
             await self.send(self.writer.data(pair.error, words.encode(), last=True))
             if words:
                 await self.send(self.writer.data(pair.data, b"", last=True))
-        self.inputs.pop(pair.data, None)
+        queue = self.inputs.pop(pair.data)
+        while not queue.empty():  # or whoever waits to put something into it would wait for ever
+            queue.get_nowait()
 
     async def dial(self, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to the Pod's loopback, as its own processes would make it. Raises OSError or SandboxError."""

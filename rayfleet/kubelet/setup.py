@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rayfleet.kube.errors import ApiError
-from rayfleet.kubelet import container, env, tokens, volumes
+from rayfleet.kubelet import claims, container, env, tokens, volumes
 from rayfleet.kubelet.attempt import LOST, read_histories, with_attempt
 from rayfleet.kubelet.env import ConfigError, Facts, Source
 from rayfleet.kubelet.house import House
@@ -209,6 +209,8 @@ class Setup:
             await asyncio.to_thread(remove_directory, path)
 
     async def clean(self) -> None:
-        """Leaves nothing."""
+        """Leaves nothing; what the Pod's claims hold goes when they are gone too."""
         await self.take_down()
         await asyncio.to_thread(remove_directory, self.directory)
+        if any(volume.get("persistentVolumeClaim") for volume in self.worker.pod.spec.get("volumes") or ()):
+            await claims.sweep(self.house.client, self.house.settings.claims)

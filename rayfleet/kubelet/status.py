@@ -80,7 +80,8 @@ def passed(container: Mapping[str, Any], seen: Observed) -> bool:
 
 
 def conditions(seen: Observed) -> list[dict[str, Any]]:
-    names = [container["name"] for container in seen.spec.get("containers") or ()]
+    sidecars = [one for one in seen.spec.get("initContainers") or () if one.get("restartPolicy") == "Always"]
+    names = [container["name"] for container in (*sidecars, *(seen.spec.get("containers") or ()))]
     unready = [name for name in names if name not in seen.ready]
     pending = [container["name"] for container in seen.spec.get("initContainers") or () if not passed(container, seen)]
     sentence = f"containers with unready status: [{' '.join(unready)}]"

@@ -27,10 +27,11 @@ def next_steps(
 ) -> Steps:
     """`started`: running containers whose startup probe, if any, has passed."""
     policy = spec.get("restartPolicy") or "Always"
+    begun = any(histories.get(container["name"]) for container in spec.get("containers") or ())
     for container in spec.get("initContainers") or ():
         name, history = container["name"], histories.get(container["name"], ())
         sidecar = container.get("restartPolicy") == "Always"
-        if sidecar and name in started:
+        if sidecar and (begun or name in started):  # once the others run, it is one of them
             continue
         if history and not history[-1].running and history[-1].exit_code == 0 and not sidecar:
             continue

@@ -88,3 +88,24 @@ async def test_a_second_container_goes_with_the_first(world: World) -> None:
     await world.client.delete(PODS, "a", "default")
     await until("the Pod is gone", world.gone)
     assert remains(world.settings.state) == NOTHING
+
+
+async def test_sidecars_start_first_and_end_last(world: World, tmp_path_factory: pytest.TempPathFactory) -> None:
+    place = tmp_path_factory.mktemp("place")
+    mounts = [{"name": "out", "mountPath": "/out"}]
+
+    def told(name: str) -> dict[str, Any]:
+        script = f"trap 'echo {name} ends >> /out/order; exit 0' TERM; echo {name} starts >> /out/order; while :; do sleep 0.05; done"
+        return {"name": name, "image": "i", "command": ["sh", "-c", script], "volumeMounts": mounts}
+
+    ready = {"exec": {"command": ["grep", "-q", "starts", "/out/order"]}, "periodSeconds": 1}
+    sidecars = [told(name) | {"restartPolicy": "Always", "startupProbe": ready} for name in ("one", "two")]
+    body = pod(FOR_EVER, initContainers=sidecars, volumes=[{"name": "out", "hostPath": {"path": str(place)}}])
+    body["spec"]["containers"] = [told("main")]
+    await world.apply(body)
+    await world.becomes_ready()
+    await until("all have started", lambda: len((place / "order").read_text().splitlines()) == 3)
+    await world.client.delete(PODS, "a", "default")
+    await until("the Pod is gone", world.gone)
+    lines = (place / "order").read_text().splitlines()
+    assert lines == ["one starts", "two starts", "main starts", "main ends", "two ends", "one ends"]

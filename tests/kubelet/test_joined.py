@@ -105,6 +105,53 @@ def test_ports_of_a_pods_own_loopback_are_forwarded(joined: Joined) -> None:
         assert ask(port, b"anyone?") == b"", "nobody listens there"
 
 
+def test_a_pod_reaches_the_api_server_by_its_service_as_its_own_account(joined: Joined, idle: str) -> None:
+    answer = joined.kubectl("exec", "-i", idle, "--", "python3", "-", text=WHO_AM_I)
+    user = json.loads(answer)["status"]["userInfo"]
+    assert user["username"] == "system:serviceaccount:default:default"
+    assert user["extra"]["authentication.kubernetes.io/pod-name"] == [idle]
+    assert joined.kubectl("exec", idle, "--", "cat", f"{ACCOUNT}/namespace") == "default"
+
+
+def test_a_kubelet_that_comes_back_renews_tokens_and_disturbs_no_pod(joined: Joined, idle: str) -> None:
+    pod_before, token = joined.kubectl("get", "pod", idle, "-o", "json"), joined.kubectl("exec", idle, "--", "cat", f"{ACCOUNT}/token")
+    joined.kubelet.kill()
+    joined.kubelet = joined.start_kubelet()
+    eventually(lambda: joined.kubectl("exec", idle, "--", "cat", f"{ACCOUNT}/token", code=None) not in (token, ""), 20.0, "another token")
+    assert json.loads(joined.kubectl("get", "pod", idle, "-o", "json"))["status"] == json.loads(pod_before)["status"]
+
+
+def test_a_claim_is_bound_to_a_volume_of_its_own(joined: Joined) -> None:
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "disk"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    joined.apply(claim)
+    volumes, mounts = [{"name": "v", "persistentVolumeClaim": {"claimName": "disk"}}], [{"name": "v", "mountPath": "/data"}]
+    joined.run(pod(f"echo kept > /data/f; {FOR_EVER}", "keeps", volumes=volumes, volumeMounts=mounts))
+    joined.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/disk", "--timeout=10s")
+    volume = joined.kubectl("get", "pvc", "disk", "-o", "jsonpath={.spec.volumeName}")
+    assert joined.kubectl("get", "pv", volume, "-o", "jsonpath={.spec.claimRef.name} {.status.phase}") == "disk Bound"
+    assert joined.kubectl("exec", "keeps", "--", "cat", "/data/f") == "kept\n"
+
+
+def test_a_job_runs_to_its_end(joined: Joined) -> None:
+    joined.kubectl("create", "job", "once", "--image=any", "--", "sh", "-c", "echo worked")
+    joined.kubectl("wait", "--for=condition=Complete", "job/once", "--timeout=30s")
+    assert joined.kubectl("logs", "job/once") == "worked\n"
+
+
+ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+WHO_AM_I = f"""
+import json, ssl, urllib.request
+review = dict(apiVersion="authentication.k8s.io/v1", kind="SelfSubjectReview")
+headers = {{"Authorization": "Bearer " + open("{ACCOUNT}/token").read(), "Content-Type": "application/json"}}
+url = "https://kubernetes.default.svc/apis/authentication.k8s.io/v1/selfsubjectreviews"
+request = urllib.request.Request(url, json.dumps(review).encode(), headers)
+print(urllib.request.urlopen(request, context=ssl.create_default_context(cafile="{ACCOUNT}/ca.crt")).read().decode())
+"""
 CONNECTS = "import socket; socket.create_connection(('127.0.0.1', 8123))"
 
 

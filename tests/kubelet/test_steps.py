@@ -47,6 +47,12 @@ def test_a_sidecar_lets_the_others_start_once_it_has_started() -> None:
     assert next_steps(sidecar, ran("s", None), ("s",), NOW).start == ("a", "b")
 
 
+def test_a_sidecar_that_crashes_is_started_again_and_holds_no_outcome_up() -> None:
+    jobs = spec("Never", [{"name": "s", "restartPolicy": "Always"}])
+    assert next_steps(jobs, ran("s", 1) | ran("a", None) | ran("b", None), (), NOW).start == ("s",)
+    assert next_steps(jobs, ran("s", 1, 1) | ran("a", 0) | ran("b", 0), (), NOW).outcome == "Succeeded"
+
+
 def test_the_first_crash_is_followed_at_once_the_second_after_a_while() -> None:
     assert next_steps(spec(), ran("a", 1) | ran("b", None), (), NOW).start == ("a",)
     waiting = next_steps(spec(), ran("a", 1, 1) | ran("b", None), (), NOW)

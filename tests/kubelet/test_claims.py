@@ -1,0 +1,65 @@
+"""Volumes that outlive a Pod, and parts of volumes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rayfleet.api.meta import PERSISTENTVOLUMECLAIMS, PODS
+from tests.kubelet.world import FOR_EVER, World, pod, until
+
+pytestmark = pytest.mark.namespaces
+
+CLAIM = {
+    "metadata": {"name": "disk", "namespace": "default"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+}
+VOLUMES = [{"name": "v", "persistentVolumeClaim": {"claimName": "disk"}}]
+MOUNTS = [{"name": "v", "mountPath": "/data"}]
+
+
+def claiming(script: str, name: str = "a", **spec: Any) -> dict[str, Any]:
+    return pod(script, name, **{"volumes": VOLUMES, "volumeMounts": MOUNTS, **spec})
+
+
+async def finished(world: World, body: dict[str, Any]) -> str:
+    name = body["metadata"]["name"]
+    await world.apply(body | {"spec": {**body["spec"], "restartPolicy": "Never"}})
+    await world.reaches("Succeeded", name)
+    return await world.log(name)
+
+
+async def test_a_claim_is_bound_and_its_content_outlives_pods_and_ends_with_it(world: World) -> None:
+    await world.apply(claiming("cat /data/kept", "late"))
+    assert 'persistentvolumeclaim "disk" not found' in await until("an event", lambda: world.events("FailedMount"))
+    await world.client.delete(PODS, "late", "default", grace=0)
+    await world.apply(CLAIM, PERSISTENTVOLUMECLAIMS)
+    await finished(world, claiming("echo kept > /data/kept", "first"))
+    claim = await world.client.get(PERSISTENTVOLUMECLAIMS, "disk", "default")
+    assert claim["status"]["phase"] == "Bound"
+    await world.client.delete(PODS, "first", "default", grace=0)
+    assert await finished(world, claiming("cat /data/kept", "second")) == "kept\n"
+    await world.client.delete(PERSISTENTVOLUMECLAIMS, "disk", "default")
+    await world.client.delete(PODS, "second", "default", grace=0)
+    await until("the claim's directory is gone", lambda: not any(world.settings.claims.iterdir()))
+
+
+async def test_a_part_of_a_volume_is_mounted_by_name_or_by_the_pods_own(world: World) -> None:
+    mounts = [
+        {"name": "v", "mountPath": "/all"},
+        {"name": "v", "mountPath": "/part", "subPath": "deep/part"},
+        {"name": "v", "mountPath": "/own", "subPathExpr": "of-$(ME)"},
+    ]
+    me = [{"name": "ME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]
+    script = "echo a > /part/f; echo b > /own/f; cat /all/deep/part/f /all/of-a/f"
+    body = pod(script, volumes=[{"name": "v", "emptyDir": {}}], volumeMounts=mounts, env=me)
+    assert await finished(world, body) == "a\nb\n"
+
+
+async def test_a_link_in_a_volume_leads_nowhere_else(world: World) -> None:
+    link = {"name": "link", "image": "i", "command": ["ln", "-s", "/etc", "/v/out"]}
+    link["volumeMounts"] = [{"name": "v", "mountPath": "/v"}]  # type: ignore[assignment]
+    body = pod(FOR_EVER, volumes=[{"name": "v", "emptyDir": {}}], volumeMounts=[{"name": "v", "mountPath": "/w", "subPath": "out"}])
+    await world.apply(body | {"spec": {**body["spec"], "initContainers": [link]}})
+    assert 'Error: subPath "out" must stay inside its volume' in await until("an event", lambda: world.events("Failed"))
