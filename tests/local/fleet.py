@@ -64,9 +64,8 @@ class Fleet:
 
     def children(self, cluster: str, plural: str = "pods") -> list[dict[str, Any]]:
         """Pods or Services of a cluster, those on their way out too."""
-        found = self.read(f"/api/v1/namespaces/default/{plural}", labelSelector=f"ray.io/cluster={cluster}")
-        assert found is not None
-        return list(found["items"])
+        query = {"labelSelector": f"ray.io/cluster={cluster}"}
+        return list(eventually(lambda: self.read(f"/api/v1/namespaces/default/{plural}", **query), 30.0, "the API answers")["items"])
 
     def pods(self, cluster: str) -> dict[str, dict[str, Any]]:
         """Every Pod of a cluster that is not on its way out, by its name."""
@@ -80,11 +79,13 @@ class Fleet:
         return standing(cluster, []) if cluster else None
 
     def ready(self, name: str, workers: int, within: float = 120.0) -> None:
-        eventually(
-            lambda: (how := self.standing(name)) and how.ready and how.workers == f"{workers}/{workers}",
-            within,
-            f"{name} is ready with {workers} workers",
-        )
+        """Wait until the status says so and the Pods say so too: right after a death the status is still that of before."""
+        eventually(lambda: self.is_ready(name, workers), within, f"{name} is ready with {workers} workers")
+
+    def is_ready(self, name: str, workers: int) -> bool:
+        how, pods = self.standing(name), self.pods(name).values()
+        told = bool(how and how.ready and how.workers == f"{workers}/{workers}")
+        return told and len(pods) == workers + 1 and all(map(is_ready, pods))
 
     def processes(self) -> dict[str, dict[str, Any]]:
         """The fleet's own processes as `status` shows them."""
@@ -98,6 +99,10 @@ class Fleet:
         """The processes of a Pod's containers, by what only their environment says."""
         mark = f"RAY_CLOUD_INSTANCE_ID={name}".encode()
         return [process for process in self.inside() if mark in environment(process.pid).split(b"\0")]
+
+
+def is_ready(pod: dict[str, Any]) -> bool:
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in pod["status"].get("conditions") or ())
 
 
 def environment(pid: int) -> bytes:
