@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from types import SimpleNamespace
 
 import aiohttp
 from yarl import URL
@@ -21,6 +23,25 @@ BUSY = (429, 503)
 LINE_BUFFER = 2 * 1024 * 1024  # etcd caps objects at about 1.5 MiB; a line is refused beyond twice this
 
 AnswerSink = Callable[[str, int, float], None]
+Permit = Callable[[], None]
+
+_permit: ContextVar[Permit | None] = ContextVar("permit", default=None)
+
+
+@contextmanager
+def permitted(permit: Permit) -> Iterator[None]:
+    """Requests inside the block call `permit` in the very moment before they leave, after any wait for a connection; what it raises ends
+    them unsent."""
+    token = _permit.set(permit)
+    try:
+        yield
+    finally:
+        _permit.reset(token)
+
+
+async def ask_permit(_: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestHeadersSentParams) -> None:
+    if context.trace_request_ctx is not None:
+        context.trace_request_ctx()
 
 
 class Transport:
@@ -85,6 +106,7 @@ class Transport:
                 timeout=timeout,
                 server_hostname=self._connection.server_hostname,
                 allow_redirects=False,
+                trace_request_ctx=_permit.get(),
             ) as response:
                 content = await response.read()
                 status = response.status
@@ -128,6 +150,8 @@ class Transport:
         self._requests = self._streams = None
 
     def _session(self, limit: int) -> aiohttp.ClientSession:
+        trace = aiohttp.TraceConfig()
+        trace.on_request_headers_sent.append(ask_permit)  # despite its name it is called before they are
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=limit, ssl=self._connection.ssl or True),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -135,6 +159,7 @@ class Transport:
             skip_auto_headers=("Accept-Encoding", "User-Agent", "Content-Type"),
             headers=self._headers,
             auto_decompress=False,
+            trace_configs=[trace],
         )
 
     def _url(self, path: str) -> URL:

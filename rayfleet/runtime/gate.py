@@ -13,6 +13,7 @@ import msgspec
 
 from rayfleet.api.meta import ObjectMeta, Resource
 from rayfleet.kube.client import Client
+from rayfleet.kube.transport import permitted
 from rayfleet.kube.warnings import collected
 
 UNCHANGED = ObjectMeta()
@@ -55,7 +56,8 @@ async def nothing(_: str, __: Write) -> None:
 
 
 class Gate:
-    """`is_open()` is asked right before each write; `hook(when, write)` is awaited with "before" and "after".
+    """`is_open()` is asked before each write, and again in the moment when it leaves: it may have waited long for a connection, or the
+    whole process may have stood still. `hook(when, write)` is awaited with "before" and "after".
 
     `told(write, outcome)` hears of each: "done" or "refused".
     """
@@ -76,17 +78,20 @@ class Gate:
     async def send(self, write: Write) -> Written:
         """Raises Shut, or the API's refusal as ApiError."""
         await self._hook("before", write)
-        if not self._is_open():
-            raise Shut
+        self._insist()
         outcome = "refused"
         try:
-            with collected() as warnings:
+            with collected() as warnings, permitted(self._insist):
                 metadata = await self._carry(write)
             outcome = "done"
         finally:
             self._told(write, outcome)
         await self._hook("after", write)
         return Written(metadata, tuple(warnings))
+
+    def _insist(self) -> None:
+        if not self._is_open():
+            raise Shut
 
     async def _carry(self, write: Write) -> ObjectMeta:
         client, resource = self._client, write.resource
