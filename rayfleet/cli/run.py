@@ -8,10 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rayfleet.cli.configuration import configuration_of, configuration_options
+from rayfleet.cli.configuration import configuration_options, effective
+from rayfleet.cli.settings import ADDRESS, SETTINGS, TRUTH, is_address
 
 if TYPE_CHECKING:
+    from rayfleet.api.config import Configuration
+    from rayfleet.cli.options import Command
     from rayfleet.kube.connection import Connection
+    from rayfleet.runtime.manager import ManagerSettings
+
+ZAP = ("--zap-devel", "--zap-encoder", "--zap-stacktrace-level", "--zap-time-encoding", "--forced-cluster-upgrade")
+ZAP_LEVELS = {"debug": "debug", "info": "info", "error": "error", "panic": "error"}
+DISCOVERY_PAUSE, LONGEST_DISCOVERY_PAUSE = 0.25, 10.0
+
+
+def setting_options(command: Command) -> Command:
+    """A flag for each setting that has one; a truth may stand alone, as `--enable-metrics`."""
+    for setting in reversed([each for each in SETTINGS if each.flags]):
+        alone: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if setting.form is TRUTH else {}
+        told = f"{setting.told} ({setting.unused})" if setting.unused else setting.told
+        command = click.option(*setting.flags, setting.field, metavar=setting.form.metavar, help=told, **alone)(command)
+    return command
+
+
+def old_options(command: Command) -> Command:
+    """Flags of KubeRay that change nothing here: accepted, so that its command lines go on working."""
+    for name in ZAP:
+        command = click.option(name, name.strip("-").replace("-", "_"), is_flag=False, flag_value="true", hidden=True)(command)
+    return click.option("--zap-log-level", metavar="LEVEL", hidden=True)(command)
 
 
 @click.command()
@@ -20,48 +44,100 @@ if TYPE_CHECKING:
 )
 @click.option("--context", metavar="NAME", help="A context of the kubeconfig.")
 @configuration_options
-@click.option("--watch-namespace", metavar="NAME", help="Look after this namespace only [default: all].")
-@click.option("--workers", type=click.IntRange(1, 1000), metavar="N", help="How many clusters at once [default: 16].")
-@click.option("--leader-election/--no-leader-election", default=True, show_default=True, help="Of several operators one writes.")
-@click.option("--leader-election-namespace", metavar="NAME", help="Where the lease is [default: the operator's own namespace].")
-@click.option("--listen", metavar="HOST:PORT", help="Serve /healthz, /readyz and /metrics there, for example 0.0.0.0:8080.")
-@click.option(
-    "--log-format", type=click.Choice(["auto", "json", "console"]), default="auto", show_default=True, help="Auto: JSON but on a terminal."
-)
-@click.option(
-    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True, help="From which level on."
-)
+@setting_options
+@old_options
+@click.option("--no-leader-election", is_flag=True, help="The same as --enable-leader-election=false.")
+@click.option("--listen", metavar="HOST:PORT", help="Serve metrics and probes there: both addresses in one.")
+@click.option("--show-config", is_flag=True, help="Print the configuration that counts, where each value came from, and stop.")
+@click.option("-o", "--output", type=click.Choice(["table", "yaml", "json"]), default="table", help="For --show-config.")
 def command(file: str | None, gates: str, **given: Any) -> None:
     """Run the operator, until SIGTERM: against the API server of a kubeconfig, or, in a Pod, of its cluster.
+
+    A flag counts before the environment (KubeRay's variables), the environment before the file, the file before defaults.
 
     \b
     Examples:
       rayfleet run --kubeconfig ~/.kube/config
       rayfleet run --config operator.yaml --feature-gates RayCronJob=true --listen 0.0.0.0:8080
+      rayfleet run --config operator.yaml --show-config
     """
-    from rayfleet.cli.controllers import kinds_of
-    from rayfleet.runtime.lease import LeaseSettings
-    from rayfleet.runtime.logs import setup
-    from rayfleet.runtime.manager import Manager, ManagerSettings
+    found = effective(file, gates, flags_of(given), os.environ)
+    if given["show_config"]:
+        from rayfleet.cli.show_config import shown
 
-    configuration = configuration_of(file, gates, os.environ)
-    setup(given["log_format"], given["log_level"])
-    connection = connection_for(given["kubeconfig"], given["context"])
+        click.echo(shown(found, given["output"]), nl=False)
+        return
+    operate(found.configuration, connection_for(given["kubeconfig"], given["context"]), routes_known="hasRoutes" in found.origins)
+
+
+def flags_of(given: dict[str, Any]) -> dict[str, str]:
+    """Texts by field of the configuration, from what was given on the command line."""
+    flags = {setting.field: given[setting.field] for setting in SETTINGS if given.get(setting.field) is not None}
+    if given["listen"] is not None:
+        if not is_address(given["listen"]):
+            raise click.BadParameter(f"{given['listen']!r}; it must be {ADDRESS.allowed}", param_hint="--listen")
+        flags = {"metrics_addr": given["listen"], "probe_addr": given["listen"]} | flags
+    if given["no_leader_election"]:
+        flags["enable_leader_election"] = "false"
+    if given["zap_log_level"]:
+        flags.setdefault("log_level", ZAP_LEVELS.get(given["zap_log_level"], "debug"))
+    return flags
+
+
+def operate(configuration: Configuration, connection: Connection, *, routes_known: bool) -> None:
+    from rayfleet.runtime.logs import setup
+
+    setup(configuration.log_stdout_encoder, configuration.log_level, file=configuration.log_file, file_form=configuration.log_file_encoder)
+
+    async def run() -> None:
+        from msgspec.structs import replace
+
+        from rayfleet.cli.controllers import kinds_of
+        from rayfleet.runtime.manager import Manager
+
+        known = configuration if routes_known else replace(configuration, has_routes=await serves_routes(connection))
+        await Manager(connection, kinds_of(known), settings_of(known, connection)).run(signals=True)
+
+    asyncio.run(run())
+
+
+def settings_of(configuration: Configuration, connection: Connection) -> ManagerSettings:
+    from rayfleet.runtime.lease import LeaseSettings
+    from rayfleet.runtime.manager import ManagerSettings
+
     identity = f"{os.uname().nodename}_{os.getpid()}"
-    place = given["leader_election_namespace"] or os.environ.get("POD_NAMESPACE") or connection.namespace
-    settings = ManagerSettings(
-        namespace=given["watch_namespace"] or configuration.watch_namespace or None,
-        workers=given["workers"] or configuration.reconcile_concurrency,
-        lease=LeaseSettings(namespace=place, identity=identity) if given["leader_election"] else None,
-        health=address_of(given["listen"]) if given["listen"] else None,
+    place = configuration.leader_election_namespace or os.environ.get("POD_NAMESPACE") or connection.namespace
+    metrics, probes = address_of(configuration.metrics_addr), address_of(configuration.probe_addr)
+    return ManagerSettings(
+        namespaces=configuration.namespaces,
+        workers=configuration.reconcile_concurrency,
+        lease=LeaseSettings(namespace=place, identity=identity) if configuration.enable_leader_election else None,
+        health=metrics,
+        probes=None if probes == metrics else probes,
         identity=identity,
         user_agent="rayfleet-operator",
     )
 
-    async def run() -> None:
-        await Manager(connection, kinds_of(configuration), settings).run(signals=True)
 
-    asyncio.run(run())
+async def serves_routes(connection: Connection) -> bool:
+    """Does the API server serve OpenShift's Routes? Asked until there is an answer: a wrong guess would make Ingresses in their place."""
+    import logging
+
+    from rayfleet.api.meta import ROUTES
+    from rayfleet.kube.client import Client
+    from rayfleet.kube.errors import ApiError, Forbidden
+
+    pause = DISCOVERY_PAUSE
+    async with Client(connection, user_agent="rayfleet-operator", timeout=10.0) as client:
+        while True:
+            try:
+                return await client.serves(ROUTES)
+            except Forbidden:
+                return False  # its owner does not want it to be known; nobody could make one either
+            except ApiError as error:
+                logging.getLogger(__name__).warning("the API server does not answer: %s; again in %.1f s", error, pause)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_DISCOVERY_PAUSE)
 
 
 def connection_for(kubeconfig: str | None, context: str | None) -> Connection:
@@ -73,8 +149,9 @@ def connection_for(kubeconfig: str | None, context: str | None) -> Connection:
     return load_kubeconfig(kubeconfig, context)
 
 
-def address_of(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isdigit():
-        raise click.BadParameter(f"{text!r} is no HOST:PORT, for example 127.0.0.1:8080", param_hint="--listen")
-    return host or "0.0.0.0", int(port)
+def address_of(text: str) -> tuple[str, int] | None:
+    """None: nothing is to be served. Without a host: on all interfaces."""
+    if text in ("", "0"):
+        return None
+    host, _, port = text.rpartition(":")
+    return host.strip("[]") or "0.0.0.0", int(port)

@@ -30,8 +30,13 @@ class Health:
         self._ready: list[Check] = []
         self._expected = clock.monotonic()
         self._stuck_until = float("-inf")
-        self._runner: web.AppRunner | None = None
-        self.port = 0
+        self._runners: list[web.AppRunner] = []
+        self.ports: list[int] = []
+
+    @property
+    def port(self) -> int:
+        """Of the first address; 0 before it is served."""
+        return self.ports[0] if self.ports else 0
 
     def alive_if(self, check: Check) -> None:
         self._alive.append(check)
@@ -47,26 +52,30 @@ class Health:
             if self._clock.monotonic() - self._expected > STUCK:
                 self._stuck_until = self._clock.monotonic() + REMEMBERED
 
-    async def start(self, host: str, port: int) -> None:
-        """Serve. Raises OSError when the port is taken; port 0 takes a free one."""
+    async def start(self, host: str, port: int, *, metrics: bool = True) -> None:
+        """Serve the probes there, and metrics too unless told not to. Raises OSError when the port is taken; port 0 takes a free one.
+
+        May be called for several addresses; `ports` has theirs in order.
+        """
         app = web.Application()
         app.router.add_get("/healthz", lambda request: answer(self._alive))
         app.router.add_get("/readyz", lambda request: answer(self._ready))
-        app.router.add_get("/metrics", self._scrape)
-        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0.5)
-        await self._runner.setup()
+        if metrics:
+            app.router.add_get("/metrics", self._scrape)
+        runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0.5)
+        self._runners.append(runner)
+        await runner.setup()
         try:
-            await web.TCPSite(self._runner, host, port).start()
+            await web.TCPSite(runner, host, port).start()
         except OSError:
             await self.stop()
             raise
-        self.port = self._runner.addresses[0][1]
+        self.ports.append(runner.addresses[0][1])
 
     async def stop(self) -> None:
-        if self._runner:
+        while self._runners:
             with suppress(OSError):
-                await self._runner.cleanup()
-            self._runner = None
+                await self._runners.pop().cleanup()
 
     def _loop(self) -> str:
         now = self._clock.monotonic()

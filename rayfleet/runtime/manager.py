@@ -40,15 +40,17 @@ FLUSH = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ManagerSettings:
-    """`namespace` None watches all; `health` is where to serve probes and metrics (host, port); without a lease this process always leads.
+    """No `namespaces` means all; `workers` counts in each that is named. `health` is where to serve probes and metrics (host, port),
+    `probes` where to serve probes alone. Without a lease this process always leads.
 
     `patience` is how long a cache may be behind our own writes before it is listed again, `timeout` the deadline of a request (seconds).
     """
 
-    namespace: str | None = None
+    namespaces: tuple[str, ...] = ()
     workers: int = 16
     lease: LeaseSettings | None = None
     health: tuple[str, int] | None = None
+    probes: tuple[str, int] | None = None
     identity: str = field(default_factory=socket.gethostname)
     pace: Pace = field(default_factory=Pace)
     patience: float = PATIENCE
@@ -79,8 +81,8 @@ class Manager:
         self.recorder = Recorder(self.gate, instance=settings.identity, clock=clock, count_event=self.metrics.event)
         self._clock = clock
         self._stopping = asyncio.Event()
-        self._informers: dict[tuple[Resource, str, Any, bool], Informer[Any]] = {}
-        self.controllers = [self._controller(kind) for kind in kinds]
+        self._informers: dict[tuple[Resource, str, Any, bool, str | None], Informer[Any]] = {}
+        self.controllers = [self._controller(kind, place) for place in settings.namespaces or (None,) for kind in kinds]
         self.health.ready_if(self._unsynced)
         self.health.alive_if(self._endless_look)
 
@@ -98,6 +100,8 @@ class Manager:
                 asyncio.get_running_loop().add_signal_handler(number, self.stop)
         if self.settings.health:
             await self.health.start(*self.settings.health)
+        if self.settings.probes:
+            await self.health.start(*self.settings.probes, metrics=False)
         tasks = [asyncio.create_task(part) for part in self._parts()]
         stopping = asyncio.create_task(self._stopping.wait())
         try:
@@ -160,9 +164,10 @@ class Manager:
         log.info("%s is being looked after", controller.kind.resource.kind)
         await controller.run()
 
-    def _controller(self, kind: Kind[Any]) -> Controller[Any]:
+    def _controller(self, kind: Kind[Any], place: str | None) -> Controller[Any]:
+        """Each namespace that is named has controllers of its own, so that one that cannot be read holds up no other."""
         itself = Child(kind.resource, kind.type, decode=kind.decode)
-        informers = {child.resource: self._informer(child) for child in (itself, *kind.children)}
+        informers = {child.resource: self._informer(child, place) for child in (itself, *kind.children)}
         queue = Dispenser(WorkQueue(self.settings.pace), self._clock)
         visibility = Visibility(queue.add, self._clock, self.settings.patience)
         backoffs = Backoffs()
@@ -174,16 +179,16 @@ class Manager:
         controller.attach()
         return controller
 
-    def _informer(self, child: Child) -> Informer[Any]:
+    def _informer(self, child: Child, place: str | None) -> Informer[Any]:
         """Kinds that watch the same objects in the same form share one cache."""
-        identity = (child.resource, child.labels, child.decode or child.type, child.required)
+        identity = (child.resource, child.labels, child.decode or child.type, child.required, place)
         informer = self._informers.get(identity)
         if informer is None:
             informer = Informer(
                 self.client,
                 child.resource,
                 child.type,
-                namespace=self.settings.namespace,
+                namespace=place,
                 labels=child.labels,
                 decode=child.decode,
                 clock=self._clock,
