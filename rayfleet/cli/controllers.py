@@ -11,6 +11,7 @@ from rayfleet.api.meta import PODS, RAYCLUSTERS, ROUTES, SERVICES
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ChildView, PodView, ServiceView, decode_child, decode_service
 from rayfleet.raycluster.children import OTHERS
+from rayfleet.raycluster.metrics import measure
 from rayfleet.raycluster.observe import Observer
 from rayfleet.raycluster.plan import plan
 from rayfleet.runtime.kind import Child, Kind
@@ -31,5 +32,6 @@ def kinds_of(configuration: Configuration) -> tuple[Kind[Any], ...]:
             observe=Observer(configuration, others),
             plan=plan,
             decode=decode_cluster,
+            measure=measure if configuration.enable_metrics else None,
         ),
     )

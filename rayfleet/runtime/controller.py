@@ -101,6 +101,10 @@ class Controller(Generic[O]):
         """Seconds since the oldest look began that has not ended."""
         return self._clock.monotonic() - min(self._running.values(), default=self._clock.monotonic())
 
+    def active(self) -> int:
+        """How many looks are under way."""
+        return len(self._running)
+
     async def _drain(self) -> None:
         self._loop = None
         tasks = set(self._running)

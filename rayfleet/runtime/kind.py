@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from rayfleet.api.meta import Key, Resource
+from rayfleet.planning.gauge import Gauge
 from rayfleet.planning.plan import Plan
 from rayfleet.runtime.reader import Reader
 
 O = TypeVar("O")  # noqa: E741 (Observed)
 Decode = Callable[[bytes], Any]
+Measure = Callable[[Iterable[Any]], Iterable[Gauge]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,10 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[O]):
-    """`observe` gives None for an object that is gone; it may raise, and so may `plan`: the object is then tried again later."""
+    """`observe` gives None for an object that is gone; it may raise, and so may `plan`: the object is then tried again later.
+
+    `measure` says at each scrape what there is to say of all objects in the cache; nothing about them is kept between scrapes.
+    """
 
     resource: Resource
     type: type
@@ -39,3 +44,4 @@ class Kind(Generic[O]):
     observe: Callable[[Reader, Key, float], Awaitable[O | None]]
     plan: Callable[[O], Plan]
     decode: Decode | None = None
+    measure: Measure | None = None

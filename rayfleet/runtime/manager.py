@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from rayfleet.api.meta import ObjectMeta, Resource
 from rayfleet.kube.client import Client
@@ -71,7 +72,7 @@ class Manager:
         hook: Hook = nothing,
     ) -> None:
         self.settings = settings
-        self.metrics = Metrics()
+        self.metrics = Metrics(host=urlsplit(connection.server).netloc, lease=settings.lease.name if settings.lease else "")
         self.health = Health(self.metrics, clock)
         self.client = Client(
             connection, user_agent=settings.user_agent, timeout=settings.timeout, on_warning=warned, on_answer=self.metrics.answered
@@ -144,12 +145,12 @@ class Manager:
                 if leading.done():
                     leading.result()
             finally:
-                self.metrics.leading.set(0)
+                self.metrics.lead(False)
                 lost.cancel()
                 await ended(leading)
 
     async def _lead(self) -> None:
-        self.metrics.leading.set(1)
+        self.metrics.lead(True)
         controllers = [asyncio.create_task(self._control(controller)) for controller in self.controllers]
         try:
             await asyncio.gather(*controllers)
@@ -177,6 +178,9 @@ class Manager:
             kind, informers, applier, queue, visibility, backoffs, metrics, workers=self.settings.workers, clock=self._clock
         )
         controller.attach()
+        metrics.watch(controller.longest_look, controller.active, self.settings.workers)
+        if kind.measure:
+            self.metrics.measure(kind.measure, informers[kind.resource].values())
         return controller
 
     def _informer(self, child: Child, place: str | None) -> Informer[Any]:

@@ -71,3 +71,29 @@ async def test_metrics_are_exposed() -> None:
     ):
         assert line in text
     await health.stop()
+
+
+def test_what_boards_for_controller_runtime_read_is_told_under_its_names() -> None:
+    metrics = Metrics(host="api:6443", lease="rayfleet")
+    for depth in (3, 4):  # two namespaces of one kind are one controller
+        kind = metrics.of_kind("Thing", lambda depth=depth: depth)
+        kind.watch(lambda depth=depth: float(depth), lambda: 1, 16)
+        kind.looked("done", 0.002)
+    kind.looked("failed", 0.002)
+    metrics.answered("GET", 0, 0.1)
+    metrics.lead(True)
+    told = metrics.text().decode().splitlines()
+    for line in (
+        'controller_runtime_reconcile_total{controller="thing",result="success"} 2.0',
+        'controller_runtime_reconcile_total{controller="thing",result="error"} 1.0',
+        'controller_runtime_reconcile_errors_total{controller="thing"} 1.0',
+        'controller_runtime_reconcile_time_seconds_count{controller="thing"} 3.0',
+        'controller_runtime_active_workers{controller="thing"} 2.0',
+        'controller_runtime_max_concurrent_reconciles{controller="thing"} 32.0',
+        'workqueue_depth{controller="thing",name="thing"} 7.0',
+        'workqueue_longest_running_processor_seconds{controller="thing",name="thing"} 4.0',
+        'leader_election_master_status{name="rayfleet"} 1.0',
+        'rest_client_requests_total{code="<error>",host="api:6443",method="GET"} 1.0',
+        "rayfleet_leading 1.0",
+    ):
+        assert line in told
