@@ -93,6 +93,7 @@ def kubelet(state: str | None) -> None:
         kubeconfig=place.inner_kubeconfig("kubelet"),
         state=place.pods,
         environment=Path(sys.prefix),
+        hidden=(place.path,),  # tokens of every user lie there
         token=token_of(place, "admin"),  # a log is asked for by the API server with its caller's token
     )
 

@@ -5,8 +5,14 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from rayfleet.kubelet.settings import KubeletSettings
+
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.command()
@@ -15,26 +21,56 @@ import click
 @click.option("--node", default="local", show_default=True, metavar="NAME", help="The Node to register as.")
 @click.option("--environment", metavar="DIR", type=click.Path(path_type=Path), help="The Python environment that stands for every image.")
 @click.option("--api", metavar="HOST:PORT", default="10.88.0.1:6443", show_default=True, help="Where Pods find the API server.")
-def command(kubeconfig: Path, state: Path, node: str, environment: Path | None, api: str) -> None:
+@click.option("--client-ca", metavar="FILE", type=FILE, help="Serve HTTPS, to callers whose certificate this authority signed.")
+@click.option("--client-name", "callers", multiple=True, metavar="NAME", help="Of these only who is called so. May be given again.")
+@click.option("--tls-cert", metavar="FILE", type=FILE, help="The certificate to show [default: one of its own making].")
+@click.option("--tls-key", metavar="FILE", type=FILE, help="Its key.")
+def command(**given: Any) -> None:
     """Run Pods of any API server as processes of this machine. Ends on SIGTERM; Pods live on, and a later start takes them over.
 
-    It makes the bridge rf0 in the network namespace where it is started: give it one of its own.
+    It makes the bridge rf0 in the network namespace where it is started: give it one of its own. A Kubernetes control plane in it asks
+    for logs, exec, attach and port-forward by HTTPS, showing its --kubelet-client-certificate: name that one's authority here.
 
     \b
-    Example:
+    Examples:
       unshare --net --mount --pid --fork --mount-proc rayfleet kubelet --kubeconfig k.yaml --state /var/lib/rayfleet
+      rayfleet kubelet --kubeconfig k.yaml --state /var/lib/rayfleet --api 127.0.0.1:6443 --client-ca /etc/kubernetes/pki/ca.crt
     """
     from rayfleet.kubelet.kubelet import run_kubelet
+
+    asyncio.run(run_kubelet(settings_of(**given)))
+
+
+def settings_of(
+    kubeconfig: Path,
+    state: Path,
+    node: str,
+    environment: Path | None,
+    api: str,
+    client_ca: Path | None,
+    callers: tuple[str, ...],
+    tls_cert: Path | None,
+    tls_key: Path | None,
+) -> KubeletSettings:
+    """Raises BadParameter."""
     from rayfleet.kubelet.settings import KubeletSettings
 
     host, colon, port = api.rpartition(":")
     if not colon or not port.isdigit():
         raise click.BadParameter(f"{api!r} is no HOST:PORT, for example 10.88.0.1:6443", param_hint="--api")
-    settings = KubeletSettings(
+    if (tls_cert is None) != (tls_key is None):
+        raise click.BadParameter("a certificate and its key go together", param_hint="--tls-cert, --tls-key")
+    if callers and client_ca is None:
+        raise click.BadParameter("names mean nothing without an authority: give --client-ca too", param_hint="--client-name")
+    return KubeletSettings(
         kubeconfig=kubeconfig.resolve(),
         state=state.resolve(),
         environment=(environment or Path(sys.prefix)).resolve(),
         node=node,
         api=(host, int(port)),
+        tls=bool(client_ca or tls_cert),
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        client_ca=client_ca,
+        callers=callers,
     )
-    asyncio.run(run_kubelet(settings))

@@ -25,18 +25,6 @@ from tests.local.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 NODE = "local"
-PROGRAM = """
-import asyncio, sys
-from pathlib import Path
-from rayfleet.kubelet.kubelet import run_kubelet
-from rayfleet.kubelet.settings import KubeletSettings
-kubeconfig, state, api, authority = sys.argv[1:]
-settings = KubeletSettings(
-    Path(kubeconfig), Path(state), Path(sys.prefix), api=("127.0.0.1", int(api)), tls=True, client_ca=Path(authority),
-    callers=("kube-apiserver-kubelet-client",), backoff_scale=0.05,
-)
-asyncio.run(run_kubelet(settings))
-"""
 
 
 class Screen:
@@ -70,14 +58,21 @@ class Screen:
 class Joined:
     def __init__(self, directory: Path) -> None:
         self.state = directory / "kubelet"
-        self.state.mkdir()
+        self.log = directory / "kubelet.log"
         self.plane = ControlPlane(directory / "plane").start()
         self.kubelet = self.start_kubelet()
 
     def start_kubelet(self) -> Process:
-        port = self.plane.url.rpartition(":")[2]
-        argv = [str(self.plane.kubeconfig("kubelet")), str(self.state), port, str(self.plane.credentials.ca)]
-        kubelet = Process([sys.executable, "-c", PROGRAM, *argv], self.state / "log", {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"})
+        plane, program = self.plane, [sys.executable, "-m", "rayfleet", "kubelet"]
+        about = {
+            "--kubeconfig": plane.kubeconfig("kubelet"),
+            "--state": self.state,
+            "--api": plane.url.removeprefix("https://"),
+            "--client-ca": plane.credentials.ca,
+            "--client-name": "kube-apiserver-kubelet-client",
+        }
+        words = [str(word) for pair in about.items() for word in pair]
+        kubelet = Process([*program, *words], self.log, {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"})
         eventually(lambda: self.healthy() or not kubelet.alive, 30.0, "the node is ready")
         assert kubelet.alive, kubelet.told()
         return kubelet
