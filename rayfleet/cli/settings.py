@@ -76,7 +76,6 @@ ENCODERS = choice("auto", "json", "console")
 SCHEDULERS = choice("", "volcano", "yunikorn", "kai-scheduler", "scheduler-plugins")
 LEVELS = choice("debug", "info", "warning", "error")
 NO_TIMER = "not used: nothing is looked at again on a timer; changes are watched"
-ORDER = "not used: surplus workers go in a stated order, never at random"
 NO_SERVER = "not used: there is no webhook server; see `rayfleet crds --policies`"
 FLOW = "not used: the API server's own flow control is heeded instead"
 
@@ -112,7 +111,7 @@ SETTINGS = (
     Setting("enable_deterministic_head_pod_name", TRUTH, env="ENABLE_DETERMINISTIC_HEAD_POD_NAME"),
     Setting("enable_ray_head_cluster_ip_service", TRUTH, env="ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE"),
     Setting("use_ingress_on_openshift", TRUTH, env="USE_INGRESS_ON_OPENSHIFT"),
-    Setting("enable_random_pod_delete", TRUTH, env="ENABLE_RANDOM_POD_DELETE", unused=ORDER),
+    Setting("enable_random_pod_delete", TRUTH, env="ENABLE_RANDOM_POD_DELETE"),
     Setting("enable_gcs_ft_redis_cleanup", TRUTH, env="ENABLE_GCS_FT_REDIS_CLEANUP", unused=LATER),
     Setting("enable_zero_downtime", TRUTH, env="ENABLE_ZERO_DOWNTIME", unused=LATER),
     Setting("enable_webhooks", TRUTH, env="ENABLE_WEBHOOKS", unused=NO_SERVER),

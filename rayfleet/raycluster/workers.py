@@ -72,7 +72,7 @@ def plan_group(observed: Observed, cluster: RayCluster, group: WorkerGroupSpec) 
     wanted = wanted_replicas(group)
     deletes = [delete(pod, doomed[pod.name], setback=broken(pod) is not None) for pod in active if pod.name in doomed]
     count = len(kept)
-    if count > wanted and removes_unnamed(cluster, group):
+    if count > wanted and removes_unnamed(observed, cluster, group):
         for replica in least_missed(kept)[: count - wanted]:
             deletes += [delete(pod, f"{count} replicas are there, {wanted} are wanted") for pod in kept.pop(replica)]
     if observed.held_back(scope(group.group_name)):
@@ -136,9 +136,10 @@ def replicas_of(pods: Sequence[PodView], slots: dict[str, Slot]) -> dict[int, li
     return replicas
 
 
-def removes_unnamed(cluster: RayCluster, group: WorkerGroupSpec) -> bool:
-    """May a surplus be removed that nobody named? With an autoscaler only it knows which workers are idle."""
-    return not cluster.spec.enable_in_tree_autoscaling or bool(group.suspend)
+def removes_unnamed(observed: Observed, cluster: RayCluster, group: WorkerGroupSpec) -> bool:
+    """May a surplus be removed that nobody named? With an autoscaler only it knows which workers are idle, unless the operator was told
+    not to care."""
+    return not cluster.spec.enable_in_tree_autoscaling or bool(group.suspend) or observed.config.enable_random_pod_delete
 
 
 def least_missed(replicas: Mapping[int, Sequence[PodView]]) -> list[int]:

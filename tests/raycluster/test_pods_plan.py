@@ -114,6 +114,12 @@ def test_an_autoscaled_group_never_loses_an_unnamed_worker() -> None:
     assert deleted(plan(observed(scaled, head(), worker(0), worker(1)))) == {}
 
 
+def test_the_surplus_of_an_autoscaled_group_goes_in_order_where_the_operator_is_told_not_to_care() -> None:
+    config = Configuration(enable_random_pod_delete=True)
+    scaled = cluster(group(replicas=1), enableInTreeAutoscaling=True)
+    assert list(deleted(plan(observed(scaled, head(), worker(0), worker(1), config=config)))) == [worker_name(1)]
+
+
 def test_a_failed_worker_goes_and_is_replaced_only_when_it_is_gone() -> None:
     made = plan(observed(cluster(group(replicas=2)), head(), worker(0, phase="Failed", ready=False), worker(1)))
     assert deleted(made) == {worker_name(0): "it has failed"}
