@@ -58,8 +58,14 @@ def refuse(observed: Observed, faults: Sequence[Fault]) -> Plan:
         verdict.message,
         observed.cluster.metadata.generation,
     )
-    events = () if known else (Event("Warning", "InvalidRayClusterSpec", verdict.message, "Validate"),)
+    events = () if known else (Event("Warning", reason_of(faults), verdict.message, "Validate"),)
     return Plan(status=refusal_write(observed, faults), events=events)
+
+
+def reason_of(faults: Sequence[Fault]) -> str:
+    """KubeRay looks at the name first, and goes no further (reference: KubeRay, 1.6)."""
+    at_fault = any(fault.path.startswith("metadata") for fault in faults)
+    return "InvalidRayClusterMetadata" if at_fault else "InvalidRayClusterSpec"
 
 
 def plan_pods(observed: Observed, cluster: RayCluster) -> tuple[list[Delete], list[New]]:

@@ -1,0 +1,56 @@
+"""docs/events.md lists every reason that the code can give an Event, and no other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import rayfleet
+from rayfleet.api.meta import ROUTES, SERVICES
+from rayfleet.raycluster.children import OTHERS, target
+from tests.docs.tables import rows
+from tests.raycluster.vocabulary import cluster, observed
+
+PACKAGES = ("raycluster", "runtime")
+KEYWORDS = ("event", "failed_event")
+TOLD = {"Event": 1, "_tell": 2, "_fail": 3}  # which argument is the reason
+RETURNS = ("reason_of",)
+
+
+def test_every_reason_is_documented_and_nothing_else_is() -> None:
+    found = {reason for package in PACKAGES for file in files(package) for reason in reasons(ast.parse(file.read_text()))}
+    of = observed(cluster())
+    for resource in (SERVICES, *OTHERS, ROUTES):
+        for verb in ("Create", "Update", "Delete"):
+            made = target(of, resource, "x", verb)
+            found |= {made["event"], made["failed_event"]}
+    assert found == {row[0] for row in rows("events.md")}
+
+
+def test_failures_are_warnings_and_deeds_are_not() -> None:
+    normal = {row[0] for row in rows("events.md") if row[1] == "Normal"}
+    assert normal == {row[0] for row in rows("events.md") if row[0].startswith(("Created", "Updated", "Deleted"))}
+
+
+def files(package: str) -> Iterator[Path]:
+    return (Path(rayfleet.__file__).parent / package).glob("*.py")
+
+
+def reasons(tree: ast.AST) -> Iterator[str]:
+    """Texts that stand where a reason stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            places = [word.value for word in node.keywords if word.arg in KEYWORDS]
+            if name in TOLD and len(node.args) > TOLD[name]:
+                places.append(node.args[TOLD[name]])
+            yield from (text for place in places for text in texts(place))
+        elif isinstance(node, ast.FunctionDef) and node.name in RETURNS:
+            yield from (text for part in ast.walk(node) if isinstance(part, ast.Return) and part.value for text in texts(part.value))
+
+
+def texts(place: ast.AST) -> Iterator[str]:
+    for node in ast.walk(place):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value[:1].isupper():
+            yield node.value
