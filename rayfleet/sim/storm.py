@@ -83,6 +83,8 @@ def rage(world: World, leaders: int, prepare: Callable[[World], None] | None) ->
     world.faults.stop()
     calm(world, rules)
     bury(world, rules)
+    if rules.overlaps:
+        world.faults.counts["heads overlapped"] += 1
     return Outcome(world.faults.counts + chaos.counts + fates, world.actions, world.trace, rules.writes)
 
 

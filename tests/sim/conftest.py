@@ -1,0 +1,39 @@
+"""Tells at the end of a run how often each fault and each kind of action occurred in the storms."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from rayfleet.sim.storm import Outcome
+
+
+class Totals:
+    """Of all storms of this run."""
+
+    def __init__(self) -> None:
+        self.storms = 0
+        self.faults: Counter[str] = Counter()
+        self.actions: Counter[str] = Counter()
+
+    def add(self, outcome: Outcome) -> None:
+        self.storms += 1
+        self.faults += outcome.faults
+        self.actions += outcome.actions
+
+
+TOTALS = Totals()
+
+
+@pytest.fixture
+def totals() -> Totals:
+    return TOTALS
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if TOTALS.storms:
+        terminalreporter.section(f"{TOTALS.storms} storms")
+        for title, counts in (("faults", TOTALS.faults), ("actions", TOTALS.actions)):
+            told = ", ".join(f"{name} {number}" for name, number in sorted(counts.items()))
+            terminalreporter.write_line(f"{title} ({counts.total()}): {told}")
