@@ -13,7 +13,7 @@ from rayfleet.cli.main import rayfleet
 from tests.parity.canonical import Json
 from tests.parity.compare import compared, grouped
 from tests.parity.configurations import arguments, environment
-from tests.parity.named import Named, named, unnamed
+from tests.parity.named import named, unnamed
 from tests.parity.recording import Recording, names, recording
 
 ENVIRONMENT = {"KUBECONFIG": "", "HOME": "/nonexistent"}
@@ -22,17 +22,6 @@ ENVIRONMENT = {"KUBECONFIG": "", "HOME": "/nonexistent"}
 @pytest.mark.parametrize("name", names())
 def test_the_children_are_those_of_the_recording(name: str, tmp_path: Path) -> None:
     assert unnamed(name, differences(recording(name), tmp_path)) == []
-
-
-def test_every_named_difference_is_met(tmp_path: Path) -> None:
-    lines = [(name, line) for name in names() for line in differences(recording(name), tmp_path)]
-    met = {row: any(row.covers(*line) for line in lines) for row in named()}
-    assert [row.pattern for row, found in met.items() if not found and not is_of_steps(row)] == []
-
-
-def is_of_steps(row: Named) -> bool:
-    """Met only when an operator runs, see test_steps."""
-    return row.pattern.startswith(("status/", "writes/", "step/"))
 
 
 def test_every_reason_stands_in_the_documentation() -> None:

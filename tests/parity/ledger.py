@@ -1,0 +1,78 @@
+"""Who wrote what to the API server, in order: a middleware of the embedded server that counts instead of asking anybody."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+WRITES = {"POST": "create", "PUT": "replace", "PATCH": "patch", "DELETE": "delete"}
+KINDS = ("status", "other", "events", "fences")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One write request. `who` is the user agent, `at` the moment of the answer on the monotonic clock."""
+
+    who: str
+    verb: str
+    namespace: str
+    resource: str
+    name: str
+    subresource: str
+    code: int
+    at: float
+
+    @property
+    def kind(self) -> str:
+        """What the recordings count apart: status, events, other; and the fences, which the peer does not have (see `raycluster.lives`)."""
+        if self.resource == "rayclusters":
+            return "status" if self.subresource == "status" else "fences"
+        return "events" if self.resource == "events" else "other"
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource}{'/' if self.subresource else ''}{self.subresource} {self.name} -> {self.code}"
+
+
+@dataclass
+class Ledger:
+    entries: list[Entry] = field(default_factory=list)
+
+    def of(self, namespace: str, who: str = "operator") -> list[Entry]:
+        return [entry for entry in self.entries if entry.namespace == namespace and entry.who == who]
+
+    def quiet_for(self, namespace: str) -> float:
+        """Seconds since anybody but the test wrote into the namespace."""
+        written = [entry.at for entry in self.entries if entry.namespace == namespace]
+        return time.monotonic() - max(written, default=0.0)
+
+    def middleware(self) -> Any:
+        @web.middleware
+        async def count(request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
+            if request.method not in WRITES:
+                return await handler(request)
+            response = await handler(request)
+            self.entries.append(entry(request, response.status))
+            return response
+
+        return count
+
+
+def entry(request: web.Request, code: int) -> Entry:
+    parts = request.path.strip("/").split("/")
+    parts = parts[2:] if parts[0] == "api" else parts[3:]
+    namespace = ""
+    if len(parts) > 2 and parts[0] == "namespaces":
+        namespace, parts = parts[1], parts[2:]
+    resource, name, subresource = (*parts, "", "", "")[:3]
+    who = request.headers.get("User-Agent", "")
+    return Entry(who, WRITES[request.method], namespace, resource, name, subresource, code, time.monotonic())
+
+
+def counted(entries: Iterable[Entry]) -> dict[str, int]:
+    found = Counter(entry.kind for entry in entries)
+    return {kind: found[kind] for kind in KINDS}
