@@ -54,6 +54,7 @@ class PodStatusView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     pod_ip: str = msgspec.field(default="", name="podIP")
     conditions: tuple[Condition, ...] | None = None
     container_statuses: tuple[ContainerStatus, ...] | None = None
+    init_container_statuses: tuple[ContainerStatus, ...] | None = None
 
 
 class PodView(msgspec.Struct, frozen=True, gc=False, rename="camel"):

@@ -50,7 +50,8 @@ def not_ready(pod: PodView) -> tuple[str, str]:
     """Why a Pod is not ready: the most telling reason that the kubelet gives."""
     ready = find(pod.status.conditions or (), "Ready")
     if ready and ready.reason == "ContainersNotReady":
-        for status in pod.status.container_statuses or ():
+        # Init containers first: while one of them fails, the others only say that they wait.
+        for status in (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ())):
             state = status.state.waiting or status.state.terminated
             if not status.ready and state and state.reason:
                 return state.reason, state.message

@@ -25,6 +25,9 @@ def because(pod: PodView) -> str:
     ray = pod.ray_status
     if pod.status.reason:
         return f" ({pod.status.reason})"
+    for initial in pod.status.init_container_statuses or ():
+        if initial.state.terminated and initial.state.terminated.exit_code:
+            return f" (init container {initial.name}: exit code {initial.state.terminated.exit_code})"
     if ray and ray.state.terminated:
         return f" (exit code {ray.state.terminated.exit_code})"
     return ""

@@ -127,6 +127,12 @@ def test_a_failed_worker_goes_and_is_replaced_only_when_it_is_gone() -> None:
     assert [action.setback for action in made.actions if isinstance(action, Delete)] == [True]
 
 
+def test_a_worker_that_failed_in_an_init_container_goes_with_the_exit_code_in_the_reason() -> None:
+    ended = {"initContainerStatuses": [{"name": "setup", "state": {"terminated": {"exitCode": 42}}}]}
+    made = plan(observed(cluster(group(replicas=1)), head(), worker(0, phase="Failed", ready=False, status=ended)))
+    assert deleted(made) == {worker_name(0): "it has failed (init container setup: exit code 42)"}
+
+
 def test_the_replacement_of_a_failed_worker_has_a_new_name() -> None:
     lived = cluster(group(replicas=2), annotations={"rayfleet.dev/lives": "small:0=1"})
     made = plan(observed(lived, head(), worker(1), gone=(worker_name(0),)))

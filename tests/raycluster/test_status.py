@@ -99,6 +99,19 @@ def test_the_reason_of_a_head_that_cannot_start_is_lifted() -> None:
     assert conditions(made)["HeadPodReady"] == ("False", "ImagePullBackOff")
 
 
+def test_the_reason_of_an_init_container_goes_before_that_of_those_who_wait_for_it() -> None:
+    waiting = {
+        "conditions": [{"type": "Ready", "status": "False", "reason": "ContainersNotReady"}],
+        "containerStatuses": [{"name": "ray", "state": {"waiting": {"reason": "PodInitializing"}}}],
+        "initContainerStatuses": [
+            {"name": "first", "ready": True, "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}},
+            {"name": "second", "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m"}}},
+        ],
+    }
+    made = plan(observed(cluster(), head(phase="Pending", status=waiting)))
+    assert conditions(made)["HeadPodReady"] == ("False", "CrashLoopBackOff")
+
+
 def test_what_the_api_refused_is_told_with_its_own_words() -> None:
     refused = Backoff("worker/small", 1, NOW + 5, 'pods "x" is forbidden: exceeded quota: small', "FailedToCreateWorkerPod")
     made = plan(observed(cluster(group(replicas=1)), head(), backoffs=(refused,)))
