@@ -21,6 +21,7 @@ COMMANDS = {
     "scale": "scale",
     "logs": "logs",
     "plan": "plan",
+    "diff": "diff",
     "render": "render",
     "crds": "crds",
     "run": "run",

@@ -32,6 +32,8 @@ def command(files: tuple[str, ...], namespace: str, output: str, file: str | Non
     try:
         created = render(clusters_of(files, namespace), configuration_of(file, gates, os.environ))
     except Refused as refusal:
+        if output == "json":
+            click.echo("[]")
         raise Failure(f"refused:\n{refusal}") from refusal
     if output == "json":
         click.echo(dump_json({"apiVersion": "v1", "kind": "List", "items": created}))

@@ -16,7 +16,7 @@ import msgspec
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import Undecodable, decode_cluster
 from rayfleet.api.fault import Fault
-from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Resource
+from rayfleet.api.meta import PODS, RAYCLUSTERS, ROUTES, SERVICES, Key, Resource
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.planning.actions import Action, Create, Fence, Patch
 from rayfleet.planning.plan import Plan
@@ -26,7 +26,7 @@ from rayfleet.raycluster.plan import plan
 from rayfleet.raycluster.validity import faults_of
 from rayfleet.sim.cache import view
 from rayfleet.sim.kubelet import key_of, running
-from rayfleet.sim.store import Obj, Request, Store
+from rayfleet.sim.store import Obj, Request, Store, owner_uid
 
 ACTOR = "operator-ideal"
 MOST_ROUNDS = 50
@@ -69,6 +69,11 @@ def render(objects: Sequence[Obj], config: Configuration, now: float = 0.0) -> l
     return created
 
 
+def kinds_of(config: Configuration) -> tuple[Resource, ...]:
+    """The kinds of children that are looked after."""
+    return (PODS, SERVICES, *OTHERS, *((ROUTES,) if config.has_routes else ()))
+
+
 def next_steps(obj: Obj, config: Configuration, now: float, children: Sequence[Obj] = ()) -> Plan:
     """What the operator would do next for one RayCluster, and why; `transcript.plan_told` puts it into words.
 
@@ -76,9 +81,19 @@ def next_steps(obj: Obj, config: Configuration, now: float, children: Sequence[O
     plan is that for a new cluster. Never raises for a bad spec: the plan then carries the refusal as status and event.
     """
     cluster = typed(obj)
-    others = {resource: owned(children, cluster, resource) for resource in OTHERS}
-    pods, services = owned(children, cluster, PODS), owned(children, cluster, SERVICES)
-    return plan(Observed(cluster, now, pods, services, others=others, config=config))
+    found = {resource: owned(children, cluster, resource) for resource in kinds_of(config)}
+    return plan(observation(cluster, now, found, config))
+
+
+def observation(
+    cluster: RayCluster | Undecodable,
+    now: float,
+    found: Mapping[Resource, tuple[Any, ...]],
+    config: Configuration,
+    gone: frozenset[str] = frozenset(),
+) -> Observed:
+    others = {resource: children for resource, children in found.items() if resource not in (PODS, SERVICES)}
+    return Observed(cluster, now, found[PODS], found[SERVICES], gone, others, config=config)
 
 
 def is_cluster(obj: Mapping[str, Any]) -> bool:
@@ -100,13 +115,13 @@ def uid_of(namespace: str, name: str) -> str:
 
 
 def owned(children: Sequence[Obj], cluster: RayCluster | Undecodable, resource: Resource) -> tuple[Any, ...]:
-    views = [view(resource, child) for child in children if child.get("kind") == resource.kind]
-    mine = [
-        child
-        for child in views
-        if any(reference.controller and reference.uid == cluster.metadata.uid for reference in child.metadata.owner_references or ())
-    ]
-    return tuple(sorted(mine, key=lambda child: child.metadata.name))
+    views = [view(resource, child) for child in children if child.get("kind") == resource.kind and owns(cluster, child)]
+    return tuple(sorted(views, key=lambda child: child.metadata.name))
+
+
+def owns(cluster: RayCluster | Undecodable, child: Obj) -> bool:
+    """Is the cluster the child's controller?"""
+    return owner_uid(child) == cluster.metadata.uid
 
 
 def rendered(obj: Obj, config: Configuration, now: float) -> Iterator[Obj]:
@@ -115,21 +130,26 @@ def rendered(obj: Obj, config: Configuration, now: float) -> Iterator[Obj]:
     store = Store(Still(now), uid=lambda key: uid_of(*key))
     fresh = {name: value for name, value in (obj.get("metadata") or {}).items() if name in ("labels", "annotations")}
     store.do(Request("user", "create", RAYCLUSTERS, *meta.key, body={**obj, "metadata": fresh}))
+    for action in lived(store, meta.key, config, now):
+        if isinstance(action, Create):
+            yield dict(action.manifest)
+
+
+def lived(store: Store, key: Key, config: Configuration, now: float, gone: frozenset[str] = frozenset()) -> Iterator[Action]:
+    """Every action on the way from what the store holds to rest, each carried out. `gone` are names that were used and are free now."""
     for _ in range(MOST_ROUNDS):
-        cluster = view(RAYCLUSTERS, store.get(RAYCLUSTERS, meta.key) or {})
-        found = {resource: children(store, resource, cluster.metadata.uid) for resource in (PODS, SERVICES, *OTHERS)}
-        others = {resource: found[resource] for resource in OTHERS}
-        steps = plan(Observed(cluster, now, found[PODS], found[SERVICES], others=others, config=config))
+        cluster = view(RAYCLUSTERS, store.get(RAYCLUSTERS, key) or {})
+        found = {resource: children(store, resource, cluster.metadata.uid) for resource in kinds_of(config)}
+        steps = plan(observation(cluster, now, found, config, gone))
         if steps.done:
             return
         for action in steps.actions:
             carry_out(store, action)
-            if isinstance(action, Create):
-                yield dict(action.manifest)
+            yield action
         if steps.status is not None:
-            store.do(Request(ACTOR, "patch", RAYCLUSTERS, *meta.key, body={"status": steps.status.patch}, subresource="status"))
+            store.do(Request(ACTOR, "patch", RAYCLUSTERS, *key, body={"status": steps.status.patch}, subresource="status"))
         make_ready(store)
-    raise RuntimeError(f"{meta.key}: no end after {MOST_ROUNDS} rounds")
+    raise RuntimeError(f"{key}: no end after {MOST_ROUNDS} rounds")
 
 
 def children(store: Store, resource: Resource, uid: str) -> tuple[Any, ...]:

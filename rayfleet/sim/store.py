@@ -86,6 +86,10 @@ class Store:
     def owned(self, uid: str, resource: Resource) -> Iterator[Obj]:
         return (obj for (kind, _), obj in self.children.get(uid, {}).items() if kind == resource)
 
+    def place(self, resource: Resource, obj: Obj) -> None:
+        """An object that was there before, as it is."""
+        self._put(resource, None, {**obj})
+
     def do(self, request: Request) -> Obj:
         """Carry a request out. Raises the ApiError that Kubernetes would answer with."""
         try:

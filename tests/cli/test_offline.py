@@ -8,6 +8,8 @@ from pathlib import Path
 import yaml
 from click.testing import Result
 
+from tests.cli.conftest import Run
+
 EXAMPLE = str(Path(__file__).parents[2] / "examples" / "two-clusters.yaml")
 Invoke = Callable[..., Result]
 
@@ -50,3 +52,18 @@ def test_plan_says_what_would_be_done_first_and_why(invoke: Invoke) -> None:
     assert "raycluster team/one\n" in shown
     assert "create pod/one-head-" in shown
     assert "because the cluster has no head Pod" in shown
+
+
+def test_render_as_json_of_a_wrong_spec_is_an_empty_list_with_every_fault_on_standard_error(command: Run) -> None:
+    text = Path(EXAMPLE).read_text().replace("groupName: small", "groupName: ''").replace("minReplicas: 1", "minReplicas: -1")
+    shown = command("render", "-f", "-", "-o", "json", text=text)
+    assert (shown.returncode, shown.stdout) == (1, "[]\n")
+    for path in ("workerGroupSpecs[0].groupName: is empty", "workerGroupSpecs[0].minReplicas: -1 is negative"):
+        assert path in shown.stderr
+
+
+def test_render_and_plan_take_the_environment_as_the_operator_does(invoke: Invoke) -> None:
+    for command in ("render", "plan"):
+        assert "one-head\n" in invoke(command, "-f", EXAMPLE, env={"ENABLE_DETERMINISTIC_HEAD_POD_NAME": "true"}).output
+        wrong = invoke(command, "-f", EXAMPLE, env={"ENABLE_DETERMINISTIC_HEAD_POD_NAME": "perhaps"})
+        assert wrong.exit_code == 2 and "ENABLE_DETERMINISTIC_HEAD_POD_NAME: 'perhaps'; it must be true or false" in wrong.output
