@@ -6,9 +6,11 @@ cache       what a process sees of it: late, and in any order between kinds
 client      what a process writes to it: slowly, with faults
 leader      one operator process: the runtime's own controller around the real planner
 kubelet     nodes, and the garbage collector
-faults      what can happen to one request          chaos        what users, nodes and strangers do meanwhile
+faults      what can happen to one request
+chaos       what happens meanwhile: edits by users, and accidents
 world       all of it put together
-invariants  what must hold after every write        end_state    is the cluster what its spec wants?
+invariants  what must hold after every write
+end_state   is the cluster what its spec wants?
 storm       random faults for a while, then silence
 scenarios   stories, and transcript their words: tests/transcripts/*.golden
 ideal       `rayfleet render` and `rayfleet plan`: no faults, no time, no network

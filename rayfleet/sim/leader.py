@@ -126,8 +126,11 @@ class Leader:
         self.watches[PODS].subscribe(self.see)
 
     def see(self, old: Any, new: Any) -> None:
+        """Of a Pod whose owner is not known yet nothing is remembered: another process made it for an object that is news here."""
         meta: ObjectMeta = (new or old).metadata
-        if owner := controller_of(meta):
+        owner = controller_of(meta)
+        known = self.watches[RAYCLUSTERS].get(meta.namespace, owner.name) if owner else None
+        if owner and known is not None and known.metadata.uid == owner.uid:
             self.seen.setdefault((owner.uid, meta.name), self.clock.time())
 
     def kind(self) -> Kind[Observed]:
