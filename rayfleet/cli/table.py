@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 
 from rayfleet.api.meta import Resource
 from rayfleet.cli.output import columns
+from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection
-from rayfleet.kube.errors import Unreachable, from_response
 
 ACCEPT = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
@@ -35,23 +35,8 @@ class Query:
 
 async def fetch_table(connection: Connection, query: Query) -> dict[str, Any]:
     """The answer as the server gives it. Raises ApiError."""
-    import aiohttp
-
-    headers = {"Accept": ACCEPT, "User-Agent": "rayfleet-cli"}
-    if token := connection.token():
-        headers["Authorization"] = f"Bearer {token}"
-    timeout = aiohttp.ClientTimeout(total=30)
-    try:
-        async with (
-            aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=connection.ssl or True), headers=headers, timeout=timeout) as session,
-            session.get(connection.server + query.path, server_hostname=connection.server_hostname) as answer,
-        ):
-            content = await answer.read()
-    except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise Unreachable(f"GET {query.path}: {error or type(error).__name__}") from error
-    if answer.status >= 300:
-        raise from_response(answer.status, content)
-    found: dict[str, Any] = json.loads(content)
+    async with Client(connection, user_agent="rayfleet-cli") as client:
+        found: dict[str, Any] = json.loads(await client.request("GET", query.path, accept=ACCEPT))
     return found
 
 

@@ -208,14 +208,22 @@ class Client:
                 yield chunk
 
     async def request(
-        self, method: str, path: str, *, body: Any = None, content_type: str | None = None, query: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        content_type: str | None = None,
+        accept: str | None = None,
+        query: Mapping[str, str] | None = None,
     ) -> bytes:
-        """Anything else. A GET is repeated when the server is busy, other methods are not."""
+        """Anything else; `accept` asks for another form than JSON. A GET is repeated when the server is busy, other methods are not."""
         return await self._transport.exchange(
             method,
             with_query(path, query or {}),
             body=None if body is None else encode(body),
             content_type=content_type or "application/json",
+            accept=accept,
             idempotent=method == "GET",
         )
 

@@ -14,7 +14,8 @@ import aiohttp
 from yarl import URL
 
 from rayfleet.kube.connection import Connection
-from rayfleet.kube.errors import ApiError, Unreachable, from_response
+from rayfleet.kube.errors import ApiError, Unauthorized, Unreachable, from_response
+from rayfleet.kube.lane import Lane
 from rayfleet.kube.warnings import Warnings, WarningSink
 
 ATTEMPTS = 4
@@ -22,6 +23,7 @@ FIRST_PAUSE = 0.25
 BUSY = (429, 503)
 LINE_BUFFER = 2 * 1024 * 1024  # etcd caps objects at about 1.5 MiB; a line is refused beyond twice this
 
+Identity = tuple[str | None, int] | None  # the token, and the number of the certificate
 AnswerSink = Callable[[str, int, float], None]
 Permit = Callable[[], None]
 
@@ -61,26 +63,40 @@ class Transport:
         self._headers = {"User-Agent": user_agent, "Accept": "application/json"}
         self._timeout = timeout
         self._usual = aiohttp.ClientTimeout(total=timeout)
-        self._pool = pool
         self._warnings = Warnings(on_warning)
         self._on_answer = on_answer
-        self._requests: aiohttp.ClientSession | None = None
-        self._streams: aiohttp.ClientSession | None = None
+        self._requests = Lane(self._session, pool)
+        self._streams = Lane(self._session, 0)
 
     async def exchange(
-        self, method: str, path: str, *, body: bytes | None = None, content_type: str = "application/json", idempotent: bool = False
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        accept: str | None = None,
+        idempotent: bool = False,
     ) -> bytes:
         """Send a request, return the body of a good answer. Raises ApiError.
 
         The deadline spans all attempts. An idempotent request that a busy server turns away (429, 503) is sent again after the pause that
-        the server asks for, if that still fits.
+        the server asks for, if that still fits; any request once, when the server does not know us (401) and there are new credentials.
         """
+        headers = ({"Content-Type": content_type} if body is not None else {}) | ({"Accept": accept} if accept else {})
         begun = time.monotonic()
         timeout = self._usual
         attempt = 1
+        renewed = False
         while True:
+            known_as = await self._log_in()
             try:
-                return await self._once(method, path, body, content_type, timeout)
+                return await self._once(method, path, body, headers, timeout)
+            except Unauthorized:
+                if renewed or not await self._rejected(known_as):
+                    raise
+                renewed = True
+                continue
             except ApiError as error:
                 pause = error.retry_after
                 if pause is None:
@@ -92,22 +108,41 @@ class Transport:
             timeout = aiohttp.ClientTimeout(total=left - pause)
             attempt += 1
 
-    async def _once(self, method: str, path: str, body: bytes | None, content_type: str, timeout: aiohttp.ClientTimeout) -> bytes:
+    async def _log_in(self) -> Identity:
+        """Who we are now, brought up to date; connections of a former certificate are not used again."""
+        login = self._connection.login
+        if login is None:
+            return None
+        await login.refresh()
+        for lane in (self._requests, self._streams):
+            await lane.renew(login.certificate)
+        return self._token(), login.certificate
+
+    async def _rejected(self, known_as: Identity) -> bool:
+        """After a 401: are there other credentials than those that were turned away?"""
+        login = self._connection.login
+        if login is None:
+            return False
+        return (self._token(), login.certificate) != known_as or await login.refresh(rejected=True)
+
+    async def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str], timeout: aiohttp.ClientTimeout) -> bytes:
         begun = time.perf_counter()
-        if self._requests is None:
-            self._requests = self._session(self._pool)
         status = 0
         try:
-            async with self._requests.request(
-                method,
-                self._url(path),
-                data=body,
-                headers=self._request_headers(content_type if body is not None else None),
-                timeout=timeout,
-                server_hostname=self._connection.server_hostname,
-                allow_redirects=False,
-                trace_request_ctx=_permit.get(),
-            ) as response:
+            async with (
+                self._requests.session() as session,
+                session.request(
+                    method,
+                    self._url(path),
+                    data=body,
+                    headers=self._authorized(headers),
+                    timeout=timeout,
+                    server_hostname=self._connection.server_hostname,
+                    proxy=self._connection.proxy,
+                    allow_redirects=False,
+                    trace_request_ctx=_permit.get(),
+                ) as response,
+            ):
                 content = await response.read()
                 status = response.status
                 self._heed(path, response)
@@ -123,18 +158,23 @@ class Transport:
     @asynccontextmanager
     async def stream(self, path: str, idle: float | None) -> AsyncIterator[aiohttp.StreamReader]:
         """The body of a GET as it comes. A peer that says nothing for `idle` seconds is given up (Unreachable)."""
-        if self._streams is None:
-            self._streams = self._session(0)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._timeout, sock_read=idle)
+        known_as = await self._log_in()
         try:
-            async with self._streams.get(
-                self._url(path),
-                headers=self._request_headers(None),
-                timeout=timeout,
-                read_bufsize=LINE_BUFFER,
-                server_hostname=self._connection.server_hostname,
-                allow_redirects=False,
-            ) as response:
+            async with (
+                self._streams.session() as session,
+                session.get(
+                    self._url(path),
+                    headers=self._authorized({}),
+                    timeout=timeout,
+                    read_bufsize=LINE_BUFFER,
+                    server_hostname=self._connection.server_hostname,
+                    proxy=self._connection.proxy,
+                    allow_redirects=False,
+                ) as response,
+            ):
+                if response.status == 401:
+                    await self._rejected(known_as)  # whoever asks again is then let in
                 if response.status >= 300:
                     raise from_response(response.status, await response.read(), response.headers.get("Retry-After"), time.time())
                 self._heed(path, response)
@@ -144,10 +184,8 @@ class Transport:
 
     async def close(self) -> None:
         """Close every connection. Streams that are still read end with an error."""
-        for session in (self._requests, self._streams):
-            if session is not None:
-                await session.close()
-        self._requests = self._streams = None
+        for lane in (self._requests, self._streams):
+            await lane.close()
 
     def _session(self, limit: int) -> aiohttp.ClientSession:
         trace = aiohttp.TraceConfig()
@@ -165,17 +203,15 @@ class Transport:
     def _url(self, path: str) -> URL:
         return URL(self._connection.server + path, encoded=True)
 
-    def _request_headers(self, content_type: str | None) -> dict[str, str]:
-        headers = {}
-        if content_type:
-            headers["Content-Type"] = content_type
+    def _authorized(self, headers: dict[str, str]) -> dict[str, str]:
+        token = self._token()
+        return {**headers, "Authorization": f"Bearer {token}"} if token else headers
+
+    def _token(self) -> str | None:
         try:
-            token = self._connection.token()
+            return self._connection.token()
         except OSError as error:
             raise Unreachable(f"the bearer token cannot be read: {error}", "NoToken") from error
-        if token:
-            headers["Authorization"] = f"Bearer {token}"
-        return headers
 
     def _heed(self, path: str, response: aiohttp.ClientResponse) -> None:
         if "Warning" in response.headers:

@@ -14,8 +14,8 @@ from aiohttp import web
 from rayfleet.api.meta import PODS
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import ConfigError, in_cluster, load_kubeconfig
-from rayfleet.kube.credentials import LOOK_EVERY, TokenFile
 from rayfleet.kube.errors import Unreachable
+from rayfleet.kube.login import LOOK_EVERY, TokenFile
 from tests.kube.certificates import Authority
 
 
@@ -123,9 +123,18 @@ def test_a_kubeconfig_that_cannot_be_used_says_why(tmp_path: Path, content: str 
     assert str(file) in str(caught.value)
 
 
-@pytest.mark.parametrize("user", [{"exec": {"command": "x"}}, {"auth-provider": {"name": "oidc"}}])
-def test_log_ins_by_program_are_refused_by_name(tmp_path: Path, user: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=next(iter(user))):
+@pytest.mark.parametrize(
+    ("user", "told"),
+    [
+        ({"auth-provider": {"name": "oidc"}}, "auth-provider, which is not supported"),
+        ({"exec": {"command": "x"}}, "asks for no apiVersion"),
+        ({"exec": {"command": "x", "apiVersion": "client.authentication.k8s.io/v1alpha1"}}, "v1alpha1; .*v1 and .*v1beta1 are supported"),
+        ({"exec": {"apiVersion": "client.authentication.k8s.io/v1"}}, "names no command"),
+        ({"exec": {"command": ["x"]}}, "exec cannot be read"),
+    ],
+)
+def test_ways_to_log_in_that_are_not_known_are_refused_by_name(tmp_path: Path, user: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
         load_kubeconfig(kubeconfig(tmp_path, {"server": "http://localhost:1"}, user))
 
 
@@ -153,7 +162,7 @@ def test_a_renewed_token_is_read_within_a_minute_and_a_lost_file_does_no_harm(tm
     now = 0.0
     file = tmp_path / "token"
     file.write_text("first")
-    token = TokenFile(file, clock=lambda: now)
+    token = TokenFile(file, clock=lambda: now).token
     assert token() == "first"
     renewed = tmp_path / "renewed"
     renewed.write_text("second")
