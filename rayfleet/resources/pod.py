@@ -63,9 +63,8 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
     ray = with_probes(with_metrics_port(ray, params), labels.WORKER, params, cluster.spec.ray_version, config)
     spec = with_init_addresses(template["spec"], where)
     if config.enable_init_container_injection:
-        wait = wait_container(
-            given, env.head_host(cluster, config, service), gcs_port, where, shell(config), config.gcs_wait_period_seconds
-        )
+        host, volumes = env.head_host(cluster, config, service), spec.get("volumes") or ()
+        wait = wait_container(given, volumes, host, gcs_port, where, shell(config), config.gcs_wait_period_seconds)
         spec = {**spec, "initContainers": [*(spec.get("initContainers") or ()), wait]}
     spec, ray = with_shared_memory(spec, ray, params)
     spec = with_sidecars(with_restart_policy(cluster, spec), config.worker_sidecar_containers)

@@ -89,6 +89,20 @@ def test_a_worker_waits_for_the_gcs_at_the_heads_port() -> None:
     assert env_of(pod["spec"]["containers"][0])["RAY_ADDRESS"] == "demo-head-svc.default.svc.cluster.local:6380"
 
 
+def test_the_waiting_container_sees_certificates_and_no_storage() -> None:
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("certs", "models", "bucket", "scratch")]
+    volumes = [
+        {"name": "certs", "secret": {"secretName": "certs"}},
+        {"name": "models", "persistentVolumeClaim": {"claimName": "models"}},
+        {"name": "bucket", "csi": {"driver": "gcsfuse.csi.storage.gke.io"}},
+        {"name": "scratch", "emptyDir": {}},
+    ]
+    made = template(volumeMounts=mounts)
+    made["spec"]["volumes"] = volumes
+    (wait,) = worker_of(cluster(group(template=made)))["spec"]["initContainers"]
+    assert [mount["name"] for mount in wait["volumeMounts"]] == ["certs", "scratch"]
+
+
 def test_a_templates_labels_stay_but_not_those_by_which_pods_are_found() -> None:
     own = {**template(), "metadata": {"labels": {"team": "a", "ray.io/cluster": "other", "ray.io/node-type": "x"}, "name": "ignored"}}
     metadata = head_of(cluster(headGroupSpec={"template": own}))["metadata"]
