@@ -1,5 +1,7 @@
 """The differences that are meant: REGEX, reason and (where it is about few cases) their names, one a line, between tabs.
 
+`-` for the cases: no recording at hand shows it.
+
 The first two columns are read by the recordings' own tool as well.
 """
 

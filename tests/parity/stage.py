@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,9 @@ from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection
 from rayfleet.kube.errors import NotFound
 from rayfleet.kubelet.hollow import run_hollow
+from rayfleet.runtime.clock import SYSTEM, Clock
 from rayfleet.runtime.manager import Manager, ManagerSettings
+from rayfleet.runtime.visibility import PATIENCE
 from tests.parity.canonical import Json
 from tests.parity.ledger import Ledger
 
@@ -40,6 +42,8 @@ CHILDREN = (PODS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES)
 RESOURCEQUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
 KINDS = {resource.kind: resource for resource in (*CHILDREN, RESOURCEQUOTAS)}
 PACE = 0.05
+USUAL = Configuration()
+Tap = Callable[[Connection], AbstractAsyncContextManager[Connection]]
 
 
 @dataclass
@@ -53,6 +57,9 @@ class Stage:
 
     async def open_namespace(self, name: str) -> None:
         await self.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+    async def namespaces(self) -> list[Json]:
+        return await self.client.list(NAMESPACES)
 
     async def apply(self, obj: Json) -> None:
         """Raises ApiError when the API server refuses the object."""
@@ -85,8 +92,10 @@ def slot(pod: Json) -> tuple[int, int, str]:
 
 
 @asynccontextmanager
-async def stage(configuration: Configuration, *, delay: float = 0.05, settings: ManagerSettings | None = None) -> AsyncIterator[Stage]:
-    """`delay` is how long a Pod takes to get ready, in seconds."""
+async def stage(
+    configuration: Configuration = USUAL, *, delay: float = 0.05, clock: Clock = SYSTEM, through: Tap | None = None
+) -> AsyncIterator[Stage]:
+    """`delay` is how long a Pod takes to get ready, in seconds. `clock` is the operator's; `through` leads it to the server on a detour."""
     ledger = Ledger()
     app = ApiServer(Store()).app()
     app.middlewares.append(ledger.middleware())
@@ -99,7 +108,7 @@ async def stage(configuration: Configuration, *, delay: float = 0.05, settings: 
             for document in crds():
                 await client.create(CUSTOMRESOURCEDEFINITIONS, document)
             await until(lambda: client.serves(RAYCLUSTERS))
-            async with kubelet_of(kubelet, delay), operator(connection, configuration, settings) as manager:
+            async with kubelet_of(kubelet, delay), (through or direct)(connection) as way, operator(way, configuration, clock) as manager:
                 yield Stage(client, ledger, connection, manager)
     finally:
         await runner.cleanup()
@@ -119,8 +128,15 @@ async def kubelet_of(client: Client, delay: float) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def operator(connection: Connection, configuration: Configuration, settings: ManagerSettings | None = None) -> AsyncIterator[Manager]:
-    manager = Manager(connection, kinds_of(configuration), settings or ManagerSettings(user_agent="operator"))
+async def direct(connection: Connection) -> AsyncIterator[Connection]:
+    yield connection
+
+
+@asynccontextmanager
+async def operator(connection: Connection, configuration: Configuration, clock: Clock = SYSTEM) -> AsyncIterator[Manager]:
+    """One operator process, as far as it is one. A swift clock must not make the caches look late."""
+    settings = ManagerSettings(user_agent="operator", patience=PATIENCE * getattr(clock, "rate", 1.0))
+    manager = Manager(connection, kinds_of(configuration), settings, clock=clock)
     running = asyncio.create_task(manager.run())
     try:
         yield manager
