@@ -6,9 +6,11 @@ usage: python -m deploy.generate [NAMESPACE]
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from deploy.objects import Object, cluster_wide, single_namespace
+from rayfleet.api.policies import rights_policy, spec_policy
 from rayfleet.cli.output import dump_yaml
 
 HERE = Path(__file__).resolve().parent
@@ -22,7 +24,17 @@ def manifests() -> dict[str, str]:
     return {"rayfleet.yaml": whole + text(cluster_wide()), "rayfleet-namespaced.yaml": one + text(single_namespace())}
 
 
-def text(objects: list[Object]) -> str:
+def policies() -> dict[str, str]:
+    """As `manifests`, of what an API server may refuse by itself (Kubernetes 1.30 or later)."""
+    spec = HEAD.format(what="Refuses at once what the operator would refuse later.", file="deploy/policies/spec.yaml")
+    rights = HEAD.format(
+        what="Optional: nobody makes by way of Ray objects what they could not make themselves. Who may `vouch` for a kind is trusted.",
+        file="deploy/policies/rights.yaml",
+    )
+    return {"policies/spec.yaml": spec + text(spec_policy()), "policies/rights.yaml": rights + text(rights_policy())}
+
+
+def text(objects: Iterable[Object]) -> str:
     return "".join("---\n" + dump_yaml(each) for each in objects)
 
 
@@ -30,7 +42,7 @@ def main() -> int:
     if len(sys.argv) > 1:
         print(text(single_namespace(sys.argv[1])), end="")
         return 0
-    for name, content in manifests().items():
+    for name, content in (manifests() | policies()).items():
         (HERE / name).write_text(content, encoding="utf-8")
     return 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from rayfleet.cli.output import dump_json, dump_yaml
@@ -9,16 +11,32 @@ from rayfleet.cli.output import dump_json, dump_yaml
 
 @click.command()
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
-def command(output: str) -> None:
-    """Print the CustomResourceDefinitions of the four kinds.
+@click.option(
+    "--policies", type=click.Choice(["spec", "rights"]), is_flag=False, flag_value="spec", help="Admission policies instead; see below."
+)
+def command(output: str, policies: str | None) -> None:
+    """Print the CustomResourceDefinitions of the four kinds, or with --policies ValidatingAdmissionPolicies (Kubernetes 1.30 or later).
 
     \b
-    Example:
-      rayfleet crds | kubectl apply -f -
-    """
-    from rayfleet.api.crds import crds
+    spec    refuses at once what the operator would refuse later
+    rights  lets nobody make by way of Ray objects what they could not make themselves (optional)
 
+    \b
+    Examples:
+      rayfleet crds | kubectl apply -f -
+      rayfleet crds --policies | kubectl apply -f -
+    """
+    found = manifests(policies)
     if output == "json":
-        click.echo(dump_json({"apiVersion": "v1", "kind": "List", "items": list(crds())}))
+        click.echo(dump_json({"apiVersion": "v1", "kind": "List", "items": list(found)}))
     else:
-        click.echo("---\n".join(dump_yaml(crd) for crd in crds()), nl=False)
+        click.echo("---\n".join(map(dump_yaml, found)), nl=False)
+
+
+def manifests(policies: str | None) -> tuple[dict[str, Any], ...]:
+    from rayfleet.api.crds import crds
+    from rayfleet.api.policies import rights_policy, spec_policy
+
+    if policies is None:
+        return crds()
+    return spec_policy() if policies == "spec" else rights_policy()

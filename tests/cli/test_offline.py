@@ -67,3 +67,13 @@ def test_render_and_plan_take_the_environment_as_the_operator_does(invoke: Invok
         assert "one-head\n" in invoke(command, "-f", EXAMPLE, env={"ENABLE_DETERMINISTIC_HEAD_POD_NAME": "true"}).output
         wrong = invoke(command, "-f", EXAMPLE, env={"ENABLE_DETERMINISTIC_HEAD_POD_NAME": "perhaps"})
         assert wrong.exit_code == 2 and "ENABLE_DETERMINISTIC_HEAD_POD_NAME: 'perhaps'; it must be true or false" in wrong.output
+
+
+def test_admission_policies_are_printed_in_place_of_the_crds(invoke: Invoke) -> None:
+    for words, name in ((("--policies",), "rayclusters.rayfleet.dev"), (("--policies", "rights"), "rights.rayfleet.dev")):
+        found = list(yaml.safe_load_all(invoke("crds", *words).output))
+        assert [(each["kind"], each["metadata"]["name"]) for each in found] == [
+            ("ValidatingAdmissionPolicy", name),
+            ("ValidatingAdmissionPolicyBinding", name),
+        ]
+    assert "CustomResourceDefinition" in invoke("crds").output
