@@ -19,14 +19,22 @@ from tests.local.waiting import eventually
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM_NAMESPACE}/leases/{NAME}"
 START = 30.0
+SKEWED = """
+import sys, time
+skew, right = float(sys.argv.pop(1)), time.time
+time.time = lambda: right() + skew
+from rayfleet.cli.main import main
+main()
+"""
 
 
 class Operator:
-    """One process of `rayfleet run`. `kubeconfig` says where the API is and who speaks."""
+    """One process of `rayfleet run`. `kubeconfig` says where the API is and who speaks; its wall clock goes wrong by `skew` seconds."""
 
-    def __init__(self, kubeconfig: Path, log: Path, *words: str) -> None:
+    def __init__(self, kubeconfig: Path, log: Path, *words: str, skew: float = 0.0) -> None:
         self.port = free_port()
-        command = [sys.executable, "-m", "rayfleet", "run", "--kubeconfig", str(kubeconfig)]
+        program = ["-c", SKEWED, str(skew)] if skew else ["-m", "rayfleet"]
+        command = [sys.executable, *program, "run", "--kubeconfig", str(kubeconfig)]
         self.process = Process([*command, "--listen", f"127.0.0.1:{self.port}", "--log-format", "json", *words], log)
 
     @property
@@ -72,11 +80,11 @@ class Operators:
         self.begun: list[Operator] = []
         self._mark = len(plane.asked())
 
-    def start(self, *words: str, kubeconfig: Path | None = None, wait: bool = True) -> Operator:
+    def start(self, *words: str, kubeconfig: Path | None = None, wait: bool = True, skew: float = 0.0) -> Operator:
         """With `wait`, returns when it has seen its world."""
         log = self.directory / f"operator-{len(self.begun)}.log"
         election = () if "--no-leader-election" in words else ("--leader-election-namespace", SYSTEM_NAMESPACE)
-        one = Operator(kubeconfig or self.kubeconfig, log, *election, *words)
+        one = Operator(kubeconfig or self.kubeconfig, log, *election, *words, skew=skew)
         self.begun.append(one)
         if wait:
             eventually(lambda: one.is_ready, START, f"ready: {log}")

@@ -133,3 +133,22 @@ def test_who_slept_beyond_his_lease_in_the_middle_of_his_writes_sends_none_of_th
 
 def when(request: Asked) -> datetime:
     return datetime.fromisoformat(request.at)
+
+
+@pytest.mark.parametrize("hours", [-30, 30])
+def test_an_operator_whose_clock_is_wrong_works_and_waits_its_turn(operators: Operators, place: Place, hours: int) -> None:
+    """Leases are judged by how long they have not changed, never by the times that stand in them."""
+    first = operators.start()
+    eventually(lambda: first.leads)
+    skewed = operators.start(skew=hours * 3600.0)
+    place.make_cluster("before", workers=1)
+    place.await_ready(workers=1, name="before")
+    assert (first.leads, skewed.leads) == (True, False)
+    assert first.process.stop() == 0
+    eventually(lambda: skewed.leads, TAKEN_OVER)
+    third = operators.start()
+    place.make_cluster("after", workers=1)
+    place.await_ready(workers=1, name="after")
+    assert (skewed.leads, third.leads) == (True, False)
+    assert len(place.pods()) == 4
+    assert skewed.said("error") == skewed.said("broken") == []
