@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -27,24 +28,46 @@ PARTS: dict[str, list[list[str]]] = {
     "simulator": [[*PYTEST, "tests/sim"]],
     "client and runtime": [[*PYTEST, "tests/kube", "tests/runtime"]],
     "embedded API": [[*PYTEST, "tests/apiserver"]],
-    "parity": [[*PYTEST, "tests/parity"]],
-    "kubelet": [[*PYTEST, "tests/kubelet", "-m", "not ray"]],
-    "fleet and commands": [[*PYTEST, "tests/local", "tests/cli", "-m", "not ray"]],
+    "parity": [[*PYTEST, "tests/parity", "-m", "not testbed"]],
+    "kubelet": [[*PYTEST, "tests/kubelet", "-m", "not ray and not testbed"]],
+    "fleet and commands": [[*PYTEST, "tests/local", "tests/cli", "-m", "not ray and not testbed"]],
     "Kubernetes": [[*PYTEST, "tests", "-m", "testbed and not ray"]],
     "real Ray": [[*PYTEST, "tests", "-m", "ray"]],
 }
 
 
-def run(commands: list[list[str]]) -> tuple[bool, int, int]:
-    """Whether all went well, and how many tests passed and failed."""
-    fine, passed, failed = True, 0, 0
-    for command in commands:
-        process = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        print(process.stdout, flush=True)
-        fine = fine and process.returncode == 0
-        passed += counted(process.stdout, "passed")
-        failed += counted(process.stdout, "failed") + counted(process.stdout, "errors?")
-    return fine, passed, failed
+# These start real processes, whose pace is the machine's. A few failures there are looked at once more, alone, and told as flaky.
+REAL = frozenset({"kubelet", "fleet and commands", "Kubernetes", "real Ray"})
+FEW = 3
+
+
+class Result(NamedTuple):
+    fine: bool
+    passed: int
+    failed: int
+    flaky: int
+
+
+def run(part: str) -> Result:
+    """All commands of a part."""
+    fine, passed, failed, flaky = True, 0, 0, 0
+    for command in PARTS[part]:
+        code, output = execute(command)
+        good, bad = counted(output, "passed"), counted(output, "failed") + counted(output, "errors?")
+        if code and part in REAL and 0 < bad <= FEW:
+            print(f"== {part}: the failed once more, alone", flush=True)
+            code, output = execute([*command, "--last-failed"])
+            again = counted(output, "failed") + counted(output, "errors?") if code else 0
+            good, bad, flaky = good + bad - again, again, flaky + bad - again
+        fine, passed, failed = fine and code == 0, passed + good, failed + bad
+    return Result(fine, passed, failed, flaky)
+
+
+def execute(command: list[str]) -> tuple[int, str]:
+    """Exit code and output; the output is shown as well."""
+    process = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    print(process.stdout, flush=True)
+    return process.returncode, process.stdout
 
 
 def counted(output: str, word: str) -> int:
@@ -55,21 +78,20 @@ def counted(output: str, word: str) -> int:
 
 def main() -> int:
     chosen = sys.argv[1:] or list(PARTS)
-    shares: dict[str, tuple[bool, float]] = {}
-    passed = failed = 0
+    shares: dict[str, tuple[Result, float]] = {}
     for part in chosen:
         print(f"== {part}", flush=True)
         began = time.monotonic()
-        fine, good, bad = run(PARTS[part])
-        shares[part] = (fine, time.monotonic() - began)
-        passed, failed = passed + good, failed + bad
+        shares[part] = (run(part), time.monotonic() - began)
     total = sum(seconds for _, seconds in shares.values())
     print("== shares")
-    for part, (fine, seconds) in shares.items():
-        print(f"{'ok  ' if fine else 'FAIL'} {part:20} {seconds:7.1f} s  {100 * seconds / total:3.0f} %")
-    broken = sum(not fine for fine, _ in shares.values())
+    for part, (result, seconds) in shares.items():
+        flaky = f"  {result.flaky} flaky" if result.flaky else ""
+        print(f"{'ok  ' if result.fine else 'FAIL'} {part:20} {seconds:7.1f} s  {100 * seconds / total:3.0f} %{flaky}")
+    broken = sum(not result.fine for result, _ in shares.values())
+    failed = max(sum(result.failed for result, _ in shares.values()), broken)
     print(f"     {'all parts':20} {total:7.1f} s")
-    print(f"{passed} passed, {max(failed, broken)} failed")
+    print(f"{sum(result.passed for result, _ in shares.values())} passed, {failed} failed")
     return 1 if broken else 0
 
 
