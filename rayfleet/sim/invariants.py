@@ -186,8 +186,9 @@ class Invariants:
                     self.fail("S2", f"{request} leaves {number} workers in group {group}")
 
     def was_in_flight(self, request: Request, uid: str) -> bool:
-        """Was it decided before the last fence of this cluster was written? Whatever follows such a create inherits it."""
-        if request.verb != "create" or not request.actor.startswith(OPERATOR):
+        """Was this head decided on before the last fence of its cluster was written? Whatever follows such a create inherits it."""
+        marks = (request.body.get("metadata") or {}).get("labels") or {}
+        if request.verb != "create" or not request.actor.startswith(OPERATOR) or marks.get(labels.NODE_TYPE) != labels.HEAD:
             return self.overlaps > 0
         return TURN.get().at <= self.fenced.get(uid, 0.0)
 
