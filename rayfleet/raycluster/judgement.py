@@ -6,10 +6,12 @@ time, as clients expect.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import Condition
+from rayfleet.api.names import head_stem, worker_stem
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView
 from rayfleet.planning.backoff import Backoff
@@ -94,7 +96,17 @@ def replica_failure(observed: Observed, cluster: RayCluster) -> Condition | None
         return None
     failures.sort(key=lambda failure: failure.event not in REPLICA_FAILURES)
     reason = REPLICA_FAILURES.get(failures[0].event, failures[0].event)
-    return Condition("ReplicaFailure", "True", reason, failures[0].message[:MESSAGE_LIMIT])
+    return Condition("ReplicaFailure", "True", reason, nameless(failures[0], cluster.metadata.name)[:MESSAGE_LIMIT])
+
+
+def nameless(failure: Backoff, cluster: str) -> str:
+    """The API's text without the ending of the Pod's name, which is another one for every Pod that is refused for the same reason."""
+    group = failure.scope.removeprefix(scope(""))
+    for stem in (head_stem(cluster), worker_stem(cluster, group)):
+        ending = re.compile(rf"{re.escape(stem)}[a-z0-9]+")
+        if failure.event in REPLICA_FAILURES and (found := ending.sub(f"{stem}*", failure.message)) != failure.message:
+            return found
+    return failure.message
 
 
 def is_missed(observed: Observed, cluster: RayCluster, failure: Backoff) -> bool:

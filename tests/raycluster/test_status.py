@@ -10,7 +10,7 @@ from rayfleet.api.decode import decode_cluster
 from rayfleet.planning.backoff import Backoff
 from rayfleet.planning.plan import Plan
 from rayfleet.raycluster.plan import plan
-from tests.raycluster.vocabulary import NOW, cluster, group, head, observed, with_status, worker
+from tests.raycluster.vocabulary import NOW, cluster, group, head, observed, with_status, worker, worker_name
 
 
 def conditions(made: Plan) -> dict[str, tuple[str, str]]:
@@ -119,6 +119,16 @@ def test_what_the_api_refused_is_told_with_its_own_words() -> None:
     assert made.status.urgent
     failure = next(condition for condition in made.status.patch["conditions"] if condition["type"] == "ReplicaFailure")
     assert (failure["reason"], failure["message"]) == ("FailedCreateWorkerPod", refused.message)
+
+
+def test_the_names_of_refused_pods_do_not_change_what_is_told() -> None:
+    told = set()
+    for number in range(2):
+        text = f'pods "{worker_name(number)}" is forbidden: exceeded quota: small'
+        refused = Backoff("worker/small", number, NOW + 5, text, "FailedToCreateWorkerPod")
+        made = plan(observed(cluster(group(replicas=2)), head(), backoffs=(refused,)))
+        told |= {c["message"] for c in made.status.patch["conditions"] if c["type"] == "ReplicaFailure"}
+    assert told == {'pods "demo-small-worker-*" is forbidden: exceeded quota: small'}
 
 
 def test_a_refusal_is_over_when_nothing_is_missing_any_more() -> None:
