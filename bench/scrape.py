@@ -11,6 +11,7 @@ from bench.figure import show
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.raycluster.metrics import measure
 from rayfleet.runtime.metrics import Metrics
+from rayfleet.runtime.queue import Dispenser, WorkQueue
 from tests.raycluster.vocabulary import cluster, group
 
 READY = {"type": "RayClusterProvisioned", "status": "True", "reason": "Ready", "lastTransitionTime": "2027-01-15T08:01:30Z"}
@@ -24,7 +25,7 @@ def clusters(number: int) -> list[RayCluster]:
 
 def seconds_per_scrape(number: int, rounds: int) -> float:
     metrics = Metrics(host="127.0.0.1:6443", lease="rayfleet")
-    metrics.of_kind("RayCluster", lambda: 0)
+    metrics.of_kind("RayCluster", Dispenser(WorkQueue()))
     metrics.measure(measure, clusters(number))
     times = []
     for _ in range(rounds):

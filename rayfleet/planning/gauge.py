@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 
 class Gauge(NamedTuple):
-    """`samples` are (values of the labels in their order, the number)."""
+    """`samples` are (values of the labels in their order, the number); `form` is gauge, or counter for what only grows."""
 
     name: str
     told: str
     labels: tuple[str, ...]
     samples: Sequence[tuple[tuple[str, ...], float]]
+    form: str = "gauge"

@@ -173,7 +173,7 @@ class Manager:
         visibility = Visibility(queue.add, self._clock, self.settings.patience)
         backoffs = Backoffs()
         applier = Applier(kind.resource, self.gate, informers, visibility, backoffs, self.recorder.record, self._lookup, self._clock)
-        metrics = self.metrics.of_kind(kind.resource.kind, queue.__len__)
+        metrics = self.metrics.of_kind(kind.resource.kind, queue)
         controller = Controller(
             kind, informers, applier, queue, visibility, backoffs, metrics, workers=self.settings.workers, clock=self._clock
         )

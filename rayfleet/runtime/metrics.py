@@ -8,7 +8,7 @@ Names of the others: https://book.kubebuilder.io/reference/metrics-reference
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, disable_created_metrics, generate_latest
 from prometheus_client import Gauge as Meter
@@ -22,7 +22,18 @@ SECONDS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0, 30.0)
 ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 KINDS_RESULTS = {"done": "success", "gone": "success", "failed": "error"}
 
+QUEUE = ("name", "controller")
+
 Measure = Callable[[Iterable[Any]], Iterable[Gauge]]
+
+
+class Queue(Protocol):
+    """What is asked of a queue."""
+
+    adds: int
+    retries: int
+
+    def __len__(self) -> int: ...
 
 
 class Metrics:
@@ -59,7 +70,7 @@ class Metrics:
         if timer is None:
             timer = self._timers[verb] = self._latency.labels(verb)
         timer.observe(seconds)
-        self._peers.answered(verb, code)
+        self._peers.answered(verb, code, seconds)
 
     def wrote(self, kind: str, verb: str, outcome: str) -> None:
         self._count(self._writes, kind, verb, outcome)
@@ -75,15 +86,16 @@ class Metrics:
         """Measure these objects at each scrape; of several caches with the same measure all are told together."""
         self._measured.setdefault(measure, []).append(objects)
 
-    def of_kind(self, kind: str, depth: Callable[[], int]) -> KindMetrics:
-        self._queues.add(depth, kind)
-        self._peers.watch_queue(kind, depth)
+    def of_kind(self, kind: str, queue: Queue) -> KindMetrics:
+        self._queues.add(queue.__len__, kind)
+        self._peers.watch_queue(kind.lower(), queue)
         return KindMetrics(kind, self._reconciles, self._durations.labels(kind), self._backoffs, self._peers)
 
     def text(self) -> bytes:
         """The exposition format."""
-        gauges = (gauge for measure, places in self._measured.items() for gauge in measure(each for place in places for each in place))
-        return generate_latest(self.registry) + "".join(line for gauge in gauges for line in exposition(gauge)).encode()
+        measured = (gauge for measure, places in self._measured.items() for gauge in measure(each for place in places for each in place))
+        lines = (line for gauge in (*self._peers.totals(), *measured) for line in exposition(gauge))
+        return generate_latest(self.registry) + "".join(lines).encode()
 
     def _count(self, counter: Counter, *labels: str) -> None:
         found = self._bound.get(labels)
@@ -111,7 +123,7 @@ class Peers:
 
     def __init__(self, into: CollectorRegistry, host: str, lease: str) -> None:
         by = ("controller",)
-        queue = ("name", "controller")
+        queue = QUEUE
         self.results = Counter("controller_runtime_reconcile_total", "Looks at an object", (*by, "result"), registry=into)
         self.errors = Counter("controller_runtime_reconcile_errors_total", "Looks that failed", by, registry=into)
         self.durations = Histogram("controller_runtime_reconcile_time_seconds", "Duration of a look", by, buckets=SECONDS, registry=into)
@@ -119,10 +131,14 @@ class Peers:
         self.active = Sums(Meter("controller_runtime_active_workers", "Looks under way", by, registry=into))
         oldest = Meter("workqueue_longest_running_processor_seconds", "Age of the oldest look under way", queue, registry=into)
         self.longest = Sums(oldest, max)
+        self.work = Histogram("workqueue_work_duration_seconds", "Duration of a look", queue, buckets=SECONDS, registry=into)
         self._depth = Sums(Meter("workqueue_depth", "Objects that wait for their turn", queue, registry=into))
         self._leading = Meter("leader_election_master_status", "1 while this process leads", ("name",), registry=into) if lease else None
         self._requests = Counter("rest_client_requests_total", "Requests to the API", ("code", "method", "host"), registry=into)
-        self._bound: dict[tuple[str, int], Counter] = {}
+        latency = ("verb", "host")
+        self._latency = Histogram("rest_client_request_duration_seconds", "Of the API", latency, buckets=SECONDS, registry=into)
+        self._bound: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+        self._watched: dict[str, list[Queue]] = {}
         self._host, self._lease = host, lease
         self.lead(False)
 
@@ -130,14 +146,25 @@ class Peers:
         if self._leading:
             self._leading.labels(self._lease).set(is_leader)
 
-    def watch_queue(self, kind: str, depth: Callable[[], int]) -> None:
-        self._depth.add(depth, kind.lower(), kind.lower())
+    def watch_queue(self, name: str, queue: Queue) -> None:
+        self._depth.add(queue.__len__, name, name)
+        self._watched.setdefault(name, []).append(queue)
 
-    def answered(self, verb: str, code: int) -> None:
+    def totals(self) -> Iterator[Gauge]:
+        """What queues count themselves."""
+        queues = self._watched.items()
+        adds = [((name, name), sum(queue.adds for queue in parts)) for name, parts in queues]
+        retries = [((name, name), sum(queue.retries for queue in parts)) for name, parts in queues]
+        yield Gauge("workqueue_adds_total", "Objects put into the queue", QUEUE, adds, "counter")
+        yield Gauge("workqueue_retries_total", "Objects put back after a failure", QUEUE, retries, "counter")
+
+    def answered(self, verb: str, code: int, seconds: float) -> None:
         found = self._bound.get((verb, code))
         if found is None:
-            found = self._bound[verb, code] = self._requests.labels(str(code) if code else "<error>", verb, self._host)
-        found.inc()
+            counter = self._requests.labels(str(code) if code else "<error>", verb, self._host)
+            found = self._bound[verb, code] = (counter, self._latency.labels(verb, self._host))
+        found[0].inc()
+        found[1].observe(seconds)
 
 
 class KindMetrics:
@@ -151,7 +178,7 @@ class KindMetrics:
         self._peers = peers
         name = kind.lower()
         self._peer_results = {ours: peers.results.labels(name, theirs) for ours, theirs in KINDS_RESULTS.items()}
-        self._peer_errors, self._peer_seconds = peers.errors.labels(name), peers.durations.labels(name)
+        self._peer_errors, self._peer_seconds = peers.errors.labels(name), (peers.durations.labels(name), peers.work.labels(name, name))
         self._troubled: set[Key] = set()
 
     def watch(self, longest: Callable[[], float], active: Callable[[], int], workers: int) -> None:
@@ -166,7 +193,8 @@ class KindMetrics:
         self._seconds.observe(seconds)
         if result in self._peer_results:
             self._peer_results[result].inc()
-            self._peer_seconds.observe(seconds)
+            for histogram in self._peer_seconds:
+                histogram.observe(seconds)
         if result == "failed":
             self._peer_errors.inc()
 
@@ -182,7 +210,7 @@ class KindMetrics:
 
 def exposition(gauge: Gauge) -> Iterator[str]:
     """The lines of one gauge: written here, since a thousand objects of the library's would cost the loop ten times as much."""
-    yield f"# HELP {gauge.name} {gauge.told}\n# TYPE {gauge.name} gauge\n"
+    yield f"# HELP {gauge.name} {gauge.told}\n# TYPE {gauge.name} {gauge.form}\n"
     form = gauge.name + "{" + ",".join(f'{name}="%s"' for name in gauge.labels) + "} "
     for values, number in gauge.samples:
         joined = "".join(values)

@@ -142,17 +142,20 @@ class WorkQueue:
 
 
 class Dispenser:
-    """A queue whose keys are waited for. One consumer."""
+    """A queue whose keys are waited for. One consumer. `adds` and `retries` count what was asked of it."""
 
     def __init__(self, queue: WorkQueue, clock: Clock = SYSTEM) -> None:
         self._queue = queue
         self._clock = clock
         self._wake = asyncio.Event()
+        self.adds = 0
+        self.retries = 0
 
     def __len__(self) -> int:
         return len(self._queue)
 
     def add(self, key: Key) -> None:
+        self.adds += 1
         self._queue.add(key)
         self._wake.set()
 
@@ -161,6 +164,7 @@ class Dispenser:
         self._wake.set()
 
     def retry(self, key: Key) -> float:
+        self.retries += 1
         delay = self._queue.retry(key, self._clock.monotonic())
         self._wake.set()
         return delay

@@ -11,7 +11,7 @@ def test_every_metric_is_documented_with_its_type_and_labels_and_nothing_else_is
     metrics = Metrics(host="api", lease="rayfleet")
     metrics.measure(measure, ())
     told = [line.split()[2:] for line in metrics.text().decode().splitlines() if line.startswith("# TYPE")]
-    labels = {gauge.name: set(gauge.labels) for gauge in measure(())}
+    labels = {gauge.name: set(gauge.labels) for gauge in (*measure(()), *metrics._peers.totals())}
     for collector in metrics.registry._collector_to_names:  # no public way leads to the labels of a metric without samples
         if name := getattr(collector, "_name", ""):
             labels[f"{name}_total" if collector._type == "counter" else name] = set(collector._labelnames)

@@ -6,8 +6,10 @@ import socket
 import aiohttp
 import pytest
 
+from rayfleet.api.meta import Key
 from rayfleet.runtime.health import BEAT, STUCK, Health
 from rayfleet.runtime.metrics import Metrics
+from rayfleet.runtime.queue import Dispenser, WorkQueue
 from tests.runtime.clocks import ManualClock, settle
 
 
@@ -55,12 +57,19 @@ async def test_a_port_that_is_taken_is_an_error_and_leaks_nothing() -> None:
             await health.start("127.0.0.1", taken.getsockname()[1])
 
 
+def queue(depth: int) -> Dispenser:
+    made = Dispenser(WorkQueue())
+    for number in range(depth):
+        made.add(Key("default", f"t{number}"))
+    return made
+
+
 async def test_metrics_are_exposed() -> None:
     metrics = Metrics()
     health = Health(metrics)
     metrics.answered("GET", 200, 0.01)
     metrics.answered("GET", 200, 0.01)
-    metrics.of_kind("Thing", lambda: 7).looked("done", 0.002)
+    metrics.of_kind("Thing", queue(7)).looked("done", 0.002)
     await health.start("127.0.0.1", 0)
     _, text = await ask(health, "metrics")
     for line in (
@@ -76,7 +85,7 @@ async def test_metrics_are_exposed() -> None:
 def test_what_boards_for_controller_runtime_read_is_told_under_its_names() -> None:
     metrics = Metrics(host="api:6443", lease="rayfleet")
     for depth in (3, 4):  # two namespaces of one kind are one controller
-        kind = metrics.of_kind("Thing", lambda depth=depth: depth)
+        kind = metrics.of_kind("Thing", queue(depth))
         kind.watch(lambda depth=depth: float(depth), lambda: 1, 16)
         kind.looked("done", 0.002)
     kind.looked("failed", 0.002)
@@ -91,6 +100,10 @@ def test_what_boards_for_controller_runtime_read_is_told_under_its_names() -> No
         'controller_runtime_active_workers{controller="thing"} 2.0',
         'controller_runtime_max_concurrent_reconciles{controller="thing"} 32.0',
         'workqueue_depth{controller="thing",name="thing"} 7.0',
+        'workqueue_adds_total{name="thing",controller="thing"} 7',
+        'workqueue_retries_total{name="thing",controller="thing"} 0',
+        'workqueue_work_duration_seconds_count{controller="thing",name="thing"} 3.0',
+        'rest_client_request_duration_seconds_count{host="api:6443",verb="GET"} 1.0',
         'workqueue_longest_running_processor_seconds{controller="thing",name="thing"} 4.0',
         'leader_election_master_status{name="rayfleet"} 1.0',
         'rest_client_requests_total{code="<error>",host="api:6443",method="GET"} 1.0',
