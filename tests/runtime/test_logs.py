@@ -4,6 +4,7 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -64,3 +65,12 @@ def test_unknown_forms_and_levels_are_refused() -> None:
         setup("xml")
     with pytest.raises(ValueError, match="LOUD"):
         setup("json", "loud", io.StringIO())
+
+
+def test_a_file_gets_the_same_lines_in_a_form_of_its_own(tmp_path: Path) -> None:
+    stream, file = io.StringIO(), tmp_path / "new" / "operator.log"
+    setup("console", "info", stream, file=str(file))
+    logging.getLogger("rayfleet.test").info("heard", extra={"object": "team/demo"})
+    assert "INFO" in stream.getvalue() and "heard" in stream.getvalue()
+    (line,) = file.read_text().splitlines()
+    assert json.loads(line)["object"] == "team/demo"
