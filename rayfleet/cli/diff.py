@@ -13,7 +13,7 @@ import click
 
 from rayfleet.cli.configuration import configuration_of, configuration_options
 from rayfleet.cli.failure import Failure, explain
-from rayfleet.cli.live import Case, as_applied
+from rayfleet.cli.live import Case, as_applied, discovered
 from rayfleet.cli.options import api_options, client_of, connection_of, files_option, namespace_option
 from rayfleet.cli.output import dump_json
 
@@ -72,14 +72,16 @@ def compared(files: tuple[str, ...], namespace: str | None, configuration: Confi
 
     connection = connection_of(**api)
 
-    async def read() -> list[Case]:
+    async def read() -> tuple[Configuration, list[Case]]:
         async with client_of(connection) as client:
-            return [await as_applied(client, each) for each in clusters_of(files, namespace or connection.namespace)]
+            cases = [await as_applied(client, each) for each in clusters_of(files, namespace or connection.namespace)]
+            return await discovered(client, configuration), cases
 
     found, faults = [], []
-    for case in asyncio.run(read()):
+    whole, cases = asyncio.run(read())
+    for case in cases:
         try:
-            found.append(told(case, configuration))
+            found.append(told(case, whole))
         except Refused as refusal:
             faults.append(str(refusal))
     if faults:

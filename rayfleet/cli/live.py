@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rayfleet.api.meta import PODS, RAYCLUSTERS, ROUTES, SERVICES, Resource
 
 if TYPE_CHECKING:
+    from rayfleet.api.config import Configuration
     from rayfleet.kube.client import Client
 
 Obj = dict[str, Any]
@@ -24,6 +25,18 @@ class Case:
     @property
     def title(self) -> str:
         return f"{self.wanted['metadata']['namespace']}/{self.wanted['metadata']['name']}"
+
+
+async def discovered(client: Client, configuration: Configuration) -> Configuration:
+    """The configuration with what the operator asks of the API server at start. Raises ApiError."""
+    from msgspec.structs import replace
+
+    from rayfleet.kube.errors import Forbidden
+
+    try:
+        return configuration if configuration.has_routes else replace(configuration, has_routes=await client.serves(ROUTES))
+    except Forbidden:
+        return configuration
 
 
 async def as_applied(client: Client, file: Obj) -> Case:

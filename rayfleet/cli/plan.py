@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rayfleet.cli.configuration import configuration_of, configuration_options
-from rayfleet.cli.live import Case, as_applied
+from rayfleet.cli.live import Case, as_applied, discovered
 from rayfleet.cli.options import api_options, client_of, connection_of, files_option, namespace_option
+
+if TYPE_CHECKING:
+    from rayfleet.api.config import Configuration
 
 
 @click.command()
@@ -38,11 +41,12 @@ def command(files: tuple[str, ...], namespace: str | None, live: bool, file: str
     if live:
         connection = connection_of(**api)
 
-        async def run() -> list[Case]:
+        async def run() -> tuple[Configuration, list[Case]]:
             async with client_of(connection) as client:
-                return [await as_applied(client, each) for each in clusters_of(files, namespace or connection.namespace)]
+                cases = [await as_applied(client, each) for each in clusters_of(files, namespace or connection.namespace)]
+                return await discovered(client, configuration), cases
 
-        cases = asyncio.run(run())
+        configuration, cases = asyncio.run(run())
     else:
         cases = [Case(each) for each in clusters_of(files, namespace or "default")]
     for case in cases:
