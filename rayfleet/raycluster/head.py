@@ -52,9 +52,16 @@ def plan_head(observed: Observed, cluster: RayCluster) -> tuple[list[Delete], li
     """
     heads = observed.heads()
     deletes = [delete(pod, f"{why}", setback=True) for pod in heads if not pod.terminating and (why := broken(pod))]
+    deletes += [delete(pod, "the cluster has another head Pod") for pod in superfluous(heads)]
     if heads or observed.held_back(SCOPE) or lacks_account(observed, cluster) or stays_away(cluster):
         return deletes, []
     return [], [NewHead("the cluster has no head Pod")]
+
+
+def superfluous(heads: tuple[PodView, ...]) -> list[PodView]:
+    """All living heads but one. Names fence against a second one, but a create that another leader had under way may land behind a fence."""
+    living = [pod for pod in heads if not pod.terminating and not broken(pod)]
+    return sorted(living, key=lambda pod: (not pod.ready, pod.metadata.creation_timestamp or "", pod.name))[1:]
 
 
 def lacks_account(observed: Observed, cluster: RayCluster) -> bool:

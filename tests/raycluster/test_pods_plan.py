@@ -166,6 +166,13 @@ def test_a_terminating_head_is_waited_for() -> None:
     assert plan(observed(cluster(), head(terminating=True))).actions == ()
 
 
+def test_of_two_heads_the_ready_one_stays_then_the_older() -> None:
+    ready, waiting = head("demo-head-b"), head("demo-head-a", ready=False)
+    assert deleted(plan(observed(cluster(), ready, waiting))) == {"demo-head-a": "the cluster has another head Pod"}
+    old, young = head("demo-head-z", created="2026-01-01T00:00:00Z"), head("demo-head-y", created="2026-01-02T00:00:00Z")
+    assert list(deleted(plan(observed(cluster(), old, young)))) == ["demo-head-y"]
+
+
 def test_a_failed_head_goes() -> None:
     made = plan(observed(cluster(), head(phase="Failed", ready=False, status={"reason": "Evicted"})))
     assert deleted(made) == {head().name: "it has failed (Evicted)"}
