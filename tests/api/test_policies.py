@@ -14,7 +14,7 @@ from rayfleet.api.policies import SPEC_CHECKS, rights_policy, spec_policy
 from rayfleet.api.validation import validate_cluster
 from tests.api.cases import BAD, GOOD
 from tests.api.manifests import cluster, encoded
-from tests.api.policy import refusals
+from tests.api.policy import nearly_good, refusals
 from tests.api.test_properties import CLUSTERS
 from tests.api.test_validation import ALL_GATES
 
@@ -38,7 +38,7 @@ def test_each_check_refuses_something_that_the_operator_would_refuse() -> None:
 
 
 @given(CLUSTERS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_whatever_the_policy_refuses_the_operator_would_refuse(document: dict[str, Any]) -> None:
     whole = decode_cluster(encoded(document))
     if isinstance(whole, Undecodable):
@@ -46,6 +46,13 @@ def test_whatever_the_policy_refuses_the_operator_would_refuse(document: dict[st
     stored = msgspec.json.decode(msgspec.json.encode(whole))  # nulls are dropped by the API server
     found = refusals(stored)
     assert not found or validate_cluster(whole, Configuration()), [check.message for check in found]
+
+
+@given(nearly_good())
+@settings(max_examples=400, deadline=None)
+def test_the_same_of_objects_of_which_little_is_wrong(document: dict[str, Any]) -> None:
+    found = refusals(document)
+    assert not found or validate_cluster(decode_cluster(encoded(document)), ALL_GATES), [check.message for check in found]
 
 
 def test_the_manifests_are_whole() -> None:
