@@ -139,10 +139,6 @@ class Forwarding:
 
 
 async def forward(request: web.Request, directory: Path, uid: str) -> web.WebSocketResponse:
-    """Raises 400 for a caller that does not tunnel SPDY through a WebSocket."""
-    offered = {name.strip() for name in request.headers.get("Sec-WebSocket-Protocol", "").split(",")}
-    if PROTOCOL not in offered:
-        raise web.HTTPBadRequest(text=f"only WebSocket with {PROTOCOL} is spoken here")
     web_socket = web.WebSocketResponse(protocols=(PROTOCOL,), heartbeat=PING_EVERY, max_msg_size=0)
     await web_socket.prepare(request)
     await Forwarding(web_socket, directory, uid).serve()

@@ -12,7 +12,7 @@ import fcntl
 import os
 import struct
 import termios
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -56,6 +56,16 @@ class Conversation:
         self.socket, self.passage, self.tty, self.container, self.on_hang_up = socket, passage, tty, container, on_hang_up
         self.input = passage.take("stdin")
         self.writer: asyncio.StreamWriter | None = None
+
+    @classmethod
+    async def hold(cls, request: web.Request, passage: Passage, **about: Any) -> web.WebSocketResponse:
+        """Accepts the caller, and serves to the end."""
+        try:
+            socket = await accept(request)
+            await cls(socket, passage, **about).serve()
+        finally:
+            passage.close()
+        return socket
 
     async def serve(self) -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -158,18 +168,16 @@ class Conversation:
         self.passage.close()
 
 
-async def accept(request: web.Request, passage: Passage | None = None) -> web.WebSocketResponse:
-    """Raises 400 when the caller speaks none of our protocols, as SPDY-only clients; the passage is closed then."""
+def require(request: web.Request, protocols: Sequence[str]) -> None:
+    """Raises 400 when the caller speaks none of these, as SPDY-only clients: asked before anything is started for it."""
     offered = {name.strip() for name in request.headers.get("Sec-WebSocket-Protocol", "").split(",")}
+    if not offered & set(protocols):
+        raise web.HTTPBadRequest(text=f"only WebSocket with {' or '.join(protocols)} is spoken here")
+
+
+async def accept(request: web.Request) -> web.WebSocketResponse:
     socket = web.WebSocketResponse(protocols=PROTOCOLS, heartbeat=PING_EVERY, max_msg_size=0)
-    try:
-        if not offered & set(PROTOCOLS):
-            raise web.HTTPBadRequest(text=f"only WebSocket with {' or '.join(PROTOCOLS)} is spoken here")
-        await socket.prepare(request)
-    except BaseException:
-        if passage is not None:
-            passage.close()
-        raise
+    await socket.prepare(request)
     return socket
 
 

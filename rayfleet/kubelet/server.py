@@ -18,8 +18,8 @@ from rayfleet.kubelet.env import ConfigError
 from rayfleet.kubelet.logs import Wanted, read
 from rayfleet.kubelet.passage import Passage
 from rayfleet.kubelet.pods import Pods
-from rayfleet.kubelet.port_forward import forward
-from rayfleet.kubelet.remote_command import Conversation, accept, refuse
+from rayfleet.kubelet.port_forward import PROTOCOL, forward
+from rayfleet.kubelet.remote_command import PROTOCOLS, Conversation, refuse, require
 from rayfleet.kubelet.sandbox import SandboxError
 from rayfleet.kubelet.serving import admit, tls
 from rayfleet.kubelet.status import seconds_of
@@ -40,9 +40,9 @@ class Server:
         self.app = web.Application(middlewares=[ask])
         self.app.router.add_get("/healthz", self.healthz)
         self.app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", self.container_logs)
-        self.app.router.add_get("/exec/{namespace}/{pod}/{container}", self.execute)
-        self.app.router.add_get("/attach/{namespace}/{pod}/{container}", self.attach)
-        self.app.router.add_get("/portForward/{namespace}/{pod}", self.port_forward)
+        self.app.router.add_route("*", "/exec/{namespace}/{pod}/{container}", self.execute)
+        self.app.router.add_route("*", "/attach/{namespace}/{pod}/{container}", self.attach)
+        self.app.router.add_route("*", "/portForward/{namespace}/{pod}", self.port_forward)
         self.runner = web.AppRunner(self.app, access_log=None, shutdown_timeout=1.0)
 
     async def start(self) -> None:
@@ -76,17 +76,17 @@ class Server:
         return response
 
     async def execute(self, request: web.Request) -> web.StreamResponse:
+        require(request, PROTOCOLS)
         worker, name = self.container(request)
         tty, stdin = flag(request, "tty"), flag(request, "input")
         try:
             passage = await worker.setup.stream(name, request.query.getall("command", []), stdin=stdin, tty=tty)
         except (SandboxError, ConfigError, ApiError) as error:
             return await refuse(request, str(error))
-        socket = await accept(request, passage)
-        await Conversation(socket, passage, tty=tty).serve()
-        return socket
+        return await Conversation.hold(request, passage, tty=tty)
 
     async def attach(self, request: web.Request) -> web.StreamResponse:
+        require(request, PROTOCOLS)
         worker, name = self.container(request)
         spec = worker.health.container(name)
         try:
@@ -102,11 +102,10 @@ class Server:
                 with contextlib.suppress(SandboxError):
                     await worker.sandbox.ask("hang_up", name=name)
 
-        socket = await accept(request, passage)
-        await Conversation(socket, passage, tty=bool(spec.get("tty")), container=name, on_hang_up=hang_up).serve()
-        return socket
+        return await Conversation.hold(request, passage, tty=bool(spec.get("tty")), container=name, on_hang_up=hang_up)
 
     async def port_forward(self, request: web.Request) -> web.StreamResponse:
+        require(request, (PROTOCOL,))
         worker = self.worker(request.match_info["namespace"], request.match_info["pod"])
         return await forward(request, worker.directory, worker.uid)
 

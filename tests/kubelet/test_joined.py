@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -74,6 +75,15 @@ def test_a_command_has_its_streams_its_environment_and_its_exit_code(joined: Joi
 def test_what_cannot_be_executed_says_why(joined: Joined, idle: str) -> None:
     assert "executable file not found" in joined.kubectl("exec", idle, "--", "no-such-program", code=1)
     assert "container other is not valid" in joined.kubectl("exec", idle, "-c", "other", "--", "true", code=1)
+
+
+def test_a_client_that_speaks_only_spdy_is_told_so_and_nothing_is_started_for_it(joined: Joined, idle: str) -> None:
+    old = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "false"}
+    for words in (("exec", idle, "--", "touch", "/tmp/started"), ("port-forward", idle, ":80")):
+        done = subprocess.run(joined.argv(*words), env=joined.environ() | old, capture_output=True, text=True, timeout=30, check=False)
+        assert done.returncode == 1
+        assert "only WebSocket with" in done.stderr
+    joined.kubectl("exec", idle, "--", "test", "!", "-e", "/tmp/started")
 
 
 def test_a_terminal_is_one_and_has_the_callers_size(joined: Joined, idle: str) -> None:
