@@ -3,7 +3,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: help env check lint test parity testbed manifests demo bench clean
+.PHONY: sim help env check lint test parity testbed manifests demo bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -31,6 +31,10 @@ check: lint ## the quick subset for work in progress
 
 test: env testbed ## everything, with each part's share of the time
 	$(PY) tests/run_parts.py
+
+SEEDS ?= 5000
+sim: env ## any number of storms on all processors: make sim SEEDS=N
+	$(PY) -m rayfleet.sim.many $(SEEDS)
 
 parity: env ## RayClusters against what KubeRay was recorded to make of them
 	$(PY) -m pytest tests/parity

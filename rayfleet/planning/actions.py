@@ -42,7 +42,7 @@ class Fence:
     namespace: str
     name: str
     resource_version: str
-    annotations: Mapping[str, str]
+    annotations: Mapping[str, str | None]
     scope: str
     reason: str
     absent: tuple[Place, ...] = ()

@@ -59,7 +59,7 @@ def plan_head(observed: Observed, cluster: RayCluster) -> tuple[list[Delete], li
 
 
 def superfluous(heads: tuple[PodView, ...]) -> list[PodView]:
-    """All living heads but one. Names fence against a second one, but a create that another leader had under way may land behind a fence."""
+    """All living heads but one. Names fence against a second, but a create that another leader had under way may land behind a fence."""
     living = [pod for pod in heads if not pod.terminating and not broken(pod)]
     return sorted(living, key=lambda pod: (not pod.ready, pod.metadata.creation_timestamp or "", pod.name))[1:]
 

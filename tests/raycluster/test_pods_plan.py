@@ -243,9 +243,15 @@ def test_a_raise_for_one_slot_renames_no_other() -> None:
     assert fences(made) == ["small:1=1"]
 
 
-def test_a_pod_under_a_foreign_name_goes_without_a_fence() -> None:
+def test_a_pod_under_a_name_of_our_form_that_is_no_slots_goes_after_a_test_of_our_view() -> None:
     made = plan(observed(cluster(group(replicas=0)), head(), worker(0, name="demo-small-worker-zzzzz")))
     assert list(deleted(made)) == ["demo-small-worker-zzzzz"]
+    assert fences(made) == [None], "nothing is written but the version is tested"
+
+
+def test_a_pod_under_a_name_of_another_form_goes_without_a_fence() -> None:
+    made = plan(observed(cluster(group(replicas=0)), head(), worker(0, name="somebody-elses")))
+    assert list(deleted(made)) == ["somebody-elses"]
     assert fences(made) == []
 
 

@@ -127,7 +127,7 @@ def deleted(plan: Plan) -> dict[str, str]:
     return {action.name: action.reason for action in plan.actions if isinstance(action, Delete)}
 
 
-def fences(plan: Plan) -> list[str]:
+def fences(plan: Plan) -> list[str | None]:
     return [action.annotations[labels.LIVES] for action in plan.actions if isinstance(action, Fence)]
 
 

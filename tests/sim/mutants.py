@@ -33,13 +33,13 @@ Mutant = Callable[[Patch], Planner]
 def stale_names(patch: Patch) -> Planner:
     """Lives are never raised: a name comes back."""
     patch.setattr(fences, "used_names", lambda observed, cluster: {pod.name for pod in observed.pods})
-    patch.setattr(fences, "raised_for", lambda observed, cluster, deletes: observed.lives)
+    patch.setattr(fences, "raised_for", lambda observed, cluster, deletes: (observed.lives, False))
     return core.plan
 
 
 def unfenced_deletes(patch: Patch) -> Planner:
     """Names are not given up before their Pods are deleted: only this process knows that they were used."""
-    patch.setattr(fences, "raised_for", lambda observed, cluster, deletes: observed.lives)
+    patch.setattr(fences, "raised_for", lambda observed, cluster, deletes: (observed.lives, False))
     return core.plan
 
 
