@@ -21,6 +21,7 @@ FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option("--node", default="local", show_default=True, metavar="NAME", help="The Node to register as.")
 @click.option("--environment", metavar="DIR", type=click.Path(path_type=Path), help="The Python environment that stands for every image.")
 @click.option("--api", metavar="HOST:PORT", default="10.88.0.1:6443", show_default=True, help="Where Pods find the API server.")
+@click.option("--bind/--no-bind", default=True, show_default=True, help="Place Pods on this node where no scheduler does it.")
 @click.option("--client-ca", metavar="FILE", type=FILE, help="Serve HTTPS, to callers whose certificate this authority signed.")
 @click.option("--client-name", "callers", multiple=True, metavar="NAME", help="Of these only who is called so. May be given again.")
 @click.option("--tls-cert", metavar="FILE", type=FILE, help="The certificate to show [default: one of its own making].")
@@ -47,6 +48,7 @@ def settings_of(
     node: str,
     environment: Path | None,
     api: str,
+    bind: bool,
     client_ca: Path | None,
     callers: tuple[str, ...],
     tls_cert: Path | None,
@@ -68,6 +70,7 @@ def settings_of(
         environment=(environment or Path(sys.prefix)).resolve(),
         node=node,
         api=(host, int(port)),
+        bind=bind,
         tls=bool(client_ca or tls_cert),
         tls_cert=tls_cert,
         tls_key=tls_key,

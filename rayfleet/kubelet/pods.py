@@ -88,7 +88,7 @@ class Pods:
 
     def fits(self, pod: Pod) -> bool:
         """Whether the Pod may be placed here at all: nobody holds it back, and its selector is true of this node."""
-        if pod.metadata.deletion_timestamp or pod.finished or pod.spec.get("schedulingGates"):
+        if not self.house.settings.bind or pod.metadata.deletion_timestamp or pod.finished or pod.spec.get("schedulingGates"):
             return False
         return all(self.labels.get(key) == value for key, value in (pod.spec.get("nodeSelector") or {}).items())
 

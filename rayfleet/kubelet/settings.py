@@ -28,6 +28,7 @@ class KubeletSettings:
     domain: str = "cluster.local"
     api: tuple[str, int] = ("10.88.0.1", 6443)  # where service default/kubernetes leads to
     port: int = 10250
+    bind: bool = True  # Pods that nobody has placed to this node; False where a scheduler does it
     token: str = ""  # callers of the kubelet's HTTP may show it
     tls: bool = False  # serve HTTPS, with the certificate given or one of its own making
     tls_cert: Path | None = None

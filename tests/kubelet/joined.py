@@ -1,4 +1,7 @@
-"""A kubelet that has joined a real control plane; both live in one network namespace, which is that of the calling thread."""
+"""A kubelet that has joined a real control plane, whose scheduler places the Pods.
+
+Both live in one network namespace, which is that of the calling thread.
+"""
 
 from __future__ import annotations
 
@@ -59,11 +62,12 @@ class Joined:
     def __init__(self, directory: Path) -> None:
         self.state = directory / "kubelet"
         self.log = directory / "kubelet.log"
-        self.plane = ControlPlane(directory / "plane").start()
+        self.plane = ControlPlane(directory / "plane", scheduler=True).start()
         self.kubelet = self.start_kubelet()
+        self.kubectl("taint", "node", NODE, "node.kubernetes.io/not-ready-")  # what the node controller does, which does not run here
 
     def start_kubelet(self) -> Process:
-        plane, program = self.plane, [sys.executable, "-m", "rayfleet", "kubelet"]
+        plane, program = self.plane, [sys.executable, "-m", "rayfleet", "kubelet", "--no-bind"]
         about = {
             "--kubeconfig": plane.kubeconfig("kubelet"),
             "--state": self.state,

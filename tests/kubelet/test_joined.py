@@ -140,7 +140,9 @@ def test_a_claim_is_bound_to_a_volume_of_its_own(joined: Joined) -> None:
     }
     joined.apply(claim)
     volumes, mounts = [{"name": "v", "persistentVolumeClaim": {"claimName": "disk"}}], [{"name": "v", "mountPath": "/data"}]
-    joined.run(pod(f"echo kept > /data/f; {FOR_EVER}", "keeps", volumes=volumes, volumeMounts=mounts))
+    keeps = pod(f"echo kept > /data/f; {FOR_EVER}", "keeps", volumes=volumes, volumeMounts=mounts)
+    keeps["spec"]["nodeName"] = NODE  # a scheduler waits until somebody has bound the claim, and no provisioner is here
+    joined.run(keeps)
     joined.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/disk", "--timeout=10s")
     volume = joined.kubectl("get", "pvc", "disk", "-o", "jsonpath={.spec.volumeName}")
     assert joined.kubectl("get", "pv", volume, "-o", "jsonpath={.spec.claimRef.name} {.status.phase}") == "disk Bound"
