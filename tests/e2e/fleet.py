@@ -1,0 +1,147 @@
+"""What the tests say: make a cluster, look at its Pods, run a job on it, lose something."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+from pathlib import Path
+from typing import Any
+
+from rayfleet.cli.ray_job import Outcome, run_job
+from tests.e2e.servers import Site, is_ready
+from tests.local.fleet import environment
+from tests.local.waiting import eventually
+
+READY = 120.0  # seconds; 15 on an idle machine
+GONE = 60.0
+
+# A worker gives its lost head up after a minute, and takes half of one to leave; nobody waits here for that.
+IMPATIENT = {
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "8",
+    "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "3",
+}
+
+# Each task holds its Pod's only CPU until all of them run: so every Pod must have one.
+WHERE = """
+import ray, socket, time
+ray.init(log_to_driver=False)
+@ray.remote(num_cpus=1, scheduling_strategy="SPREAD")
+def where():
+    time.sleep({pause}); return socket.gethostname()
+print("HOSTS", *sorted(set(ray.get([where.remote() for _ in range({number})]))))
+"""
+
+
+def pod(memory: str) -> dict[str, Any]:
+    """Ray that may not restart in place: what is lost must be replaced."""
+    limits = {"cpu": "1", "memory": memory}
+    env = [{"name": name, "value": value} for name, value in IMPATIENT.items()]
+    container = {"name": "ray", "image": "rayproject/ray:2.60.0", "resources": {"limits": limits}, "env": env}
+    return {"spec": {"restartPolicy": "Never", "containers": [container]}}
+
+
+def ray_cluster(name: str, workers: int) -> dict[str, Any]:
+    parameters = {"object-store-memory": "100000000"}
+    group = {"groupName": "small", "replicas": workers, "minReplicas": 0, "maxReplicas": 4}
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "metadata": {"name": name},
+        "spec": {
+            "rayVersion": "2.60.0",
+            "headGroupSpec": {"rayStartParams": parameters, "template": pod("2Gi")},
+            "workerGroupSpecs": [group | {"rayStartParams": parameters, "template": pod("1Gi")}],
+        },
+    }
+
+
+class Cluster:
+    """One RayCluster, there or not."""
+
+    def __init__(self, site: Site, name: str, namespace: str = "default") -> None:
+        self.site, self.name, self.namespace = site, name, namespace
+        self.path = f"/apis/ray.io/v1/namespaces/{namespace}/rayclusters"
+
+    def make(self, workers: int) -> Cluster:
+        code, answer = self.site.server.request("POST", self.path, ray_cluster(self.name, workers))
+        assert code == 201, answer
+        return self
+
+    def await_ready(self, workers: int) -> None:
+        eventually(lambda: self.is_ready(workers), READY, f"{self.name} ready with {workers} workers\n{self.site.told()}")
+
+    def is_ready(self, workers: int) -> bool:
+        """Just so many workers and one head, in the status as among the Pods."""
+        _, found = self.site.server.request("GET", f"{self.path}/{self.name}")
+        status = found.get("status", {})
+        conditions = {one["type"]: one["status"] for one in status.get("conditions", ())}
+        pods = self.pods()
+        told = conditions.get("HeadPodReady") == "True" and status.get("readyWorkerReplicas", 0) == workers
+        return told and conditions.get("RayClusterProvisioned") == "True" and len(pods) == workers + 1 and all(map(is_ready, pods))
+
+    def scale(self, workers: int) -> None:
+        patch = [{"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": workers}]
+        code, answer = self.site.server.request("PATCH", f"{self.path}/{self.name}", patch, kind="application/json-patch+json")
+        assert code == 200, answer
+
+    def delete(self) -> None:
+        code, answer = self.site.server.request("DELETE", f"{self.path}/{self.name}")
+        assert code == 200, answer
+
+    def children(self, plural: str) -> list[dict[str, Any]]:
+        """Those on their way out too."""
+        path = f"/api/v1/namespaces/{self.namespace}/{plural}?labelSelector=ray.io/cluster={self.name}"
+        code, answer = self.site.server.request("GET", path)
+        assert code == 200, answer
+        return list(answer["items"])
+
+    def pods(self) -> list[dict[str, Any]]:
+        return [pod for pod in self.children("pods") if "deletionTimestamp" not in pod["metadata"]]
+
+    def uids(self) -> dict[str, str]:
+        return {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in self.pods()}
+
+    def names(self) -> set[str]:
+        return set(self.uids())
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """Its Pods of one kind, head or worker, by name."""
+        return [pod for pod in self.pods() if pod["metadata"]["labels"]["ray.io/node-type"] == kind]
+
+    def head(self) -> str:
+        (head,) = self.of("head")
+        return str(head["metadata"]["name"])
+
+    def workers(self) -> set[str]:
+        return {worker["metadata"]["name"] for worker in self.of("worker")}
+
+    def job(self, code: str) -> Outcome:
+        """By the dashboard, as the head's Pod serves it."""
+        (head,) = self.of("head")
+        return run_job(f"http://{head['status']['podIP']}:8265", shlex.join(["python", "-c", code]))
+
+    def hosts(self, number: int, pause: float = 2.0) -> set[str]:
+        """Where so many tasks ran that were there at the same time. An empty set when the job failed."""
+        try:
+            outcome = self.job(WHERE.format(number=number, pause=pause))
+        except (OSError, ValueError):
+            return set()
+        lines = [line for line in outcome.log.splitlines() if line.startswith("HOSTS")]
+        return set(lines[0].split()[1:]) if outcome.status == "SUCCEEDED" and lines else set()
+
+    def await_work_on_all(self) -> None:
+        """A job runs on each of its Pods, and nowhere else."""
+        eventually(lambda: self.hosts(len(self.names())) == self.names(), READY, f"a job on all Pods of {self.name}")
+
+    def lose(self, name: str) -> None:
+        """Every process of a Pod dies."""
+        mark = f"RAY_CLOUD_INSTANCE_ID={name}".encode()
+        numbers = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+        found = [pid for pid in numbers if mark in environment(pid).split(b"\0")]
+        assert found
+        for pid in found:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
