@@ -15,6 +15,7 @@ from typing import Any
 from rayfleet.api.meta import Key, ObjectMeta, Resource
 from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch, Place
+from rayfleet.planning.backoff import LONGEST_RETRY
 from rayfleet.planning.events import clip, sentences
 from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.runtime.backoffs import Backoffs
@@ -90,6 +91,7 @@ class Applier:
         self._lookup = lookup
         self._clock = clock
         self._held: dict[Key, Held] = {}
+        self._not_before: dict[Key, float] = {}
 
     async def apply(self, key: Key, owner: ObjectMeta, plan: Plan) -> Outcome:
         """Raises ApiError when the status is refused (but for conflicts), `Shut` when this process may no longer write."""
@@ -111,6 +113,7 @@ class Applier:
     def forget(self, key: Key) -> None:
         """The object is gone."""
         self._held.pop(key, None)
+        self._not_before.pop(key, None)
 
     async def _stage(self, stage: Sequence[Action], outcome: Outcome) -> None:
         if len(stage) == 1:
@@ -253,17 +256,26 @@ class Applier:
             outcome.stale = True
         except NotFound:
             pass
+        except ApiError as error:
+            if error.retry_after:
+                self._not_before[key] = self._clock.monotonic() + min(error.retry_after, LONGEST_RETRY)
+            raise
         else:
             outcome.status_written = True
             log.info("status written: %s", status.reason, extra={"object": str(key)})
             self._visibility.wrote(key, self._sources[self._resource], written.metadata.resource_version)
 
     def _hold(self, key: Key, status: StatusWrite | None) -> float | None:
-        """Seconds to hold a status back, so that counters that move together are written together; None to write it now."""
+        """Seconds to hold a status back: until a busy server wants to be asked again, and so that counters that move together are written
+        together. None to write it now."""
+        now = self._clock.monotonic()
+        put_off = self._not_before.get(key, now) - now
+        if status is not None and put_off > 0:
+            return put_off
+        self._not_before.pop(key, None)
         if status is None or status.urgent:
             self._held.pop(key, None)
             return None
-        now = self._clock.monotonic()
         held = self._held.get(key)
         if held is None or held.meaning != status.reason:
             held = self._held[key] = Held(held.since if held else now, now, status.reason)

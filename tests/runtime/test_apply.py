@@ -203,6 +203,20 @@ async def test_a_status_that_was_refused_is_not_held_back_again(hand: Hand) -> N
     assert (await hand.apply(status=status(hand, 2, urgent=False))).later == 1.0
 
 
+@pytest.mark.parametrize("urgent", [True, False])
+async def test_a_status_that_a_busy_server_put_off_is_written_when_it_said_and_not_before(hand: Hand, urgent: bool) -> None:
+    await hand.apply(status=status(hand, 1, urgent=False))
+    await hand.clock.advance(1.0)
+    hand.api.faults.append(Fault("PATCH", "/status", 429, "TooManyRequests", headers={"Retry-After": "7"}))
+    with pytest.raises(ApiError):
+        await hand.apply(status=status(hand, 1, urgent))
+    await hand.clock.advance(5.0)
+    assert (await hand.apply(status=status(hand, 1, urgent))).later == 2.0
+    await hand.clock.advance(2.0)
+    assert (await hand.apply(status=status(hand, 1, urgent))).status_written
+    assert len(hand.api.seen("PATCH", "/status")) == 2
+
+
 async def test_a_status_that_is_refused_is_raised_but_a_conflict_or_an_owner_that_is_gone_is_not(hand: Hand) -> None:
     hand.api.faults += [Fault("PATCH", "/status", 409, "Conflict"), Fault("PATCH", "/status", 404, "NotFound")]
     assert (await hand.apply(status=status(hand, 1, True))).stale

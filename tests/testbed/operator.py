@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from tests.local.waiting import eventually
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM_NAMESPACE}/leases/{NAME}"
 START = 30.0
+QUIET = 2.0  # seconds; counters are held back for one
 SKEWED = """
 import sys, time
 skew, right = float(sys.argv.pop(1)), time.time
@@ -94,12 +96,21 @@ class Operators:
         """What they asked of the API in this test."""
         return self.plane.asked()[self._mark :]
 
-    def real(self) -> list[Asked]:
-        """Without what runs at rest by design: watches and the lease."""
-        return [request for request in self.asked() if not request.is_standing]
+    def real(self, place: str) -> list[Asked]:
+        """In one namespace (those of other tests may still be going away), without what runs at rest by design: watches and the lease."""
+        return [request for request in self.asked() if request.namespace == place and not request.is_standing]
 
-    def writes(self) -> list[Asked]:
-        return [request for request in self.real() if request.verb not in ("get", "list")]
+    def writes(self, place: str) -> list[Asked]:
+        return [request for request in self.real(place) if request.verb not in ("get", "list")]
+
+    def settle(self, place: str) -> int:
+        """Wait until none of them has written there for a while; gives the number of writes until then."""
+        seen, since = -1, time.monotonic()
+        while time.monotonic() - since < QUIET:
+            if (now := len(self.writes(place))) != seen:
+                seen, since = now, time.monotonic()
+            time.sleep(0.05)
+        return seen
 
     def stop(self) -> None:
         for one in self.begun:

@@ -27,6 +27,7 @@ class Place:
         return self
 
     def remove(self) -> None:
+        self.plane.request("DELETE", self.path("ray.io/v1/rayclusters"))  # first, or an operator would still fill it
         self.plane.request("DELETE", f"/api/v1/namespaces/{self.name}")
 
     def path(self, resource: str, name: str = "") -> str:

@@ -18,17 +18,17 @@ REST = 8.0  # seconds that are listened to
 def test_a_cluster_becomes_ready_with_few_requests_and_is_then_left_in_peace(operators: Operators, place: Place) -> None:
     operator = operators.start()
     eventually(lambda: operator.leads)
-    before = len(operators.real())
+    before = len(operators.real(place.name))
     place.make_cluster(workers=2)
     place.await_ready(workers=2)
-    settled = operators.real()
+    settled = operators.real(place.name)
     made = settled[before:]
     assert [request for request in made if request.code >= 400] == []
     counts = counted(made)
     assert (counts["create pods"], counts["create services"]) == (3, 1)
     assert counts["patch ray.io/rayclusters/status"] <= 2
     time.sleep(REST)
-    late = operators.real()[len(settled) :]
+    late = operators.real(place.name)[len(settled) :]
     assert [request for request in late if request.resource != "events.k8s.io/events"] == []
     assert len(late) <= 1, "an event may follow the status, and then nothing"
 

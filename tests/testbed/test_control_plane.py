@@ -39,7 +39,7 @@ def test_it_is_the_kubernetes_of_the_module_with_roles_and_service_accounts(cont
     assert [(request.verb, request.resource, request.namespace, request.code) for request in asked if request.resource == "pods"] == [
         ("list", "pods", "nobodys", 403)
     ]
-    assert {request.user for request in control_plane.asked()} == {"system:serviceaccount:nobodys:default"}, "only whom we audit"
+    assert all(request.user.startswith("system:serviceaccount:") for request in control_plane.asked()), "only whom we audit"
 
 
 def test_several_at_once_keep_apart_and_a_killed_server_comes_back_with_all_it_had(

@@ -31,14 +31,14 @@ def test_a_cluster_from_apply_to_delete(operators: Operators, place: Place) -> N
     described = kubectl("describe", "raycluster", "one")
     assert "RayClusterProvisioned" in described
     assert "Created 2 worker Pods of group small" in described, "events stand below the object"
-    before, written = generations(place), len(operators.writes())
+    before, written = generations(place), len(operators.writes(place.name))
     kubectl("apply", "-f", str(EXAMPLE))  # it says "configured": defaults stand in lists, which merge patches replace whole
     assert generations(place) == before == {"one": 1, "two": 1}
     scaled = EXAMPLE.read_text().replace("replicas: 2", "replicas: 3", 1)
     kubectl("apply", "-f", "-", text=scaled)
     kubectl("wait", "--for=jsonpath={.status.readyWorkerReplicas}=3", "raycluster/one", "--timeout=40s")
     assert generations(place) == {"one": 2, "two": 1}
-    made = [request for request in operators.writes()[written:] if request.resource == "pods"]
+    made = [request for request in operators.writes(place.name)[written:] if request.resource == "pods"]
     assert [request.verb for request in made] == ["create"], "one more worker, and nothing for what did not change"
     pods = kubectl("get", "pods", "--selector", "ray.io/cluster=one", "-o", "name").split()
     assert len(pods) == 4

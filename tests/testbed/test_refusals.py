@@ -31,7 +31,7 @@ def test_a_full_quota_is_told_in_the_apis_words_asked_seldom_and_used_once_it_is
     assert "exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3" in failure(place)["message"]
     eventually(lambda: any("exceeded quota: small" in note for note in place.events("FailedToCreateWorkerPod")))
     assert len(place.pods()) == 3
-    refused = [request for request in operators.writes() if request.resource == "pods" and request.code == 403]
+    refused = [request for request in operators.writes(place.name) if request.resource == "pods" and request.code == 403]
     assert len(refused) <= 8, "of 28 that are missing only a few were tried"
     raised = {"spec": {"hard": {"pods": "100"}}}
     place.plane.request("PATCH", place.path("resourcequotas", "small"), raised, kind="application/merge-patch+json")
@@ -98,7 +98,7 @@ def test_pods_that_are_not_admitted_are_told_of_and_made_once_they_are(
         operator = operators.start()
         place.make_cluster(workers=10)
         eventually(lambda: told in failure(place).get("message", ""))
-        assert len([request for request in operators.writes() if request.resource == "pods" and request.code >= 400]) <= 8
+        assert len([request for request in operators.writes(place.name) if request.resource == "pods" and request.code >= 400]) <= 8
         assert operator.said("error") == operator.said("broken") == []
     finally:
         allow()
@@ -120,10 +120,10 @@ def test_a_namespace_that_goes_away_under_its_clusters_makes_no_storm(operators:
         place.make_cluster(f"many-{number}", workers=4)
     for number in range(5):
         place.await_ready(workers=4, name=f"many-{number}")
-    settled = len(operators.writes())
+    settled = len(operators.writes(place.name))
     place.remove()
     eventually(lambda: place.plane.answers(f"/api/v1/namespaces/{place.name}") == 404, 90.0)
-    written = operators.writes()[settled:]
+    written = operators.writes(place.name)[settled:]
     refused = [str(request) for request in written if request.code == 403]
     assert len(refused) <= 10 * 5, f"{len(refused)} refusals for 5 clusters: {counted(written)}"
     assert operator.said("error") == operator.said("broken") == []
