@@ -37,8 +37,14 @@ class Wanted:
 def plan_children(observed: Observed, cluster: RayCluster) -> Iterator[Action]:
     wanted = list(wanted_children(observed, cluster))
     for child in wanted:
-        yield from converge(observed, child)
+        if not too_early(observed, child):
+            yield from converge(observed, child)
     yield from obsolete(observed, cluster, {(child.resource, child.name) for child in wanted})
+
+
+def too_early(observed: Observed, child: Wanted) -> bool:
+    """A role that the API does not have yet cannot be bound: whether its rights may be given away is looked up in it."""
+    return child.resource == ROLEBINDINGS and find(observed.owned(ROLES), child.manifest["roleRef"]["name"]) is None
 
 
 def wanted_children(observed: Observed, cluster: RayCluster) -> Iterator[Wanted]:

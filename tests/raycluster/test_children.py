@@ -82,15 +82,23 @@ def test_another_type_needs_another_service() -> None:
 def test_an_autoscaled_cluster_gets_its_account_before_its_head() -> None:
     of = cluster(**AUTOSCALED)
     first = plan(observed(of, services=()))
-    assert [action.resource for action in first.actions if isinstance(action, Create)] == [SERVICEACCOUNTS, ROLES, ROLEBINDINGS, SERVICES]
+    assert [action.resource for action in first.actions if isinstance(action, Create)] == [SERVICEACCOUNTS, ROLES, SERVICES]
     assert created(plan(observed(of, others=accounts(of)))) == [head().name]
+
+
+def test_a_role_is_bound_only_once_it_is_seen() -> None:
+    """The API looks up in the role whether its rights may be given away, and refuses a binding that comes before it."""
+    of = cluster(**AUTOSCALED)
+    seen = {resource: children for resource, children in accounts(of).items() if resource != ROLEBINDINGS}
+    made = [action.resource for action in plan(observed(of, head(), others=seen)).actions if isinstance(action, Create)]
+    assert made == [ROLEBINDINGS]
 
 
 def test_a_users_own_account_is_bound_and_not_made() -> None:
     own = template()
     own["spec"]["serviceAccountName"] = "runner"
     of = cluster(headGroupSpec={"template": own}, **AUTOSCALED)
-    made = plan(observed(of, services=()))
+    made = plan(observed(of, services=(), others={ROLES: (child_of(rbac.role(of)),)}))
     kinds = [action.resource for action in made.actions if isinstance(action, Create)]
     assert SERVICEACCOUNTS not in kinds
     assert head().name in created(made)
