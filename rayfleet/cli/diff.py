@@ -110,13 +110,14 @@ def fields_of(case: Case) -> list[Any]:
     import msgspec
 
     from rayfleet.cli.fields import differences
+    from rayfleet.cli.merge import without_note
     from rayfleet.sim.ideal import typed
 
-    sides = []
-    for each in (case.found or {}, case.wanted):
+    def whole(each: dict[str, Any]) -> dict[str, Any]:
         decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(typed(each)))
-        sides.append({"metadata": each["metadata"], "spec": decoded.get("spec", {})})
-    return list(differences(*sides))
+        return {"metadata": without_note(each)["metadata"], "spec": decoded.get("spec", {})}
+
+    return list(differences(whole(case.found or case.wanted), whole(case.wanted)))
 
 
 def entry(change: Change) -> dict[str, Any]:
