@@ -97,7 +97,7 @@ def reduced(value: Any, name: str, kind: str) -> Any:
     if isinstance(value, dict):
         return reduced_object(value, name, kind)
     if isinstance(value, list):
-        return keyed([reduced(item, name, kind) for item in value], name)
+        return keyed([reduced(item, name, kind) for item in value if not is_token(item)], name)
     if isinstance(value, str) and "ray start" in value and not value.startswith("<script"):
         return flags(value)
     return "<script>" if isinstance(value, str) and value.startswith("<script") else value
@@ -134,6 +134,8 @@ def complete(value: Json, place: str) -> Json:
 def pod_spec(spec: Json) -> Json:
     given = spec.get("tolerations") or ()
     spec["tolerations"] = [each for each in given if each not in LOST_NODES]
+    if spec.get("serviceAccountName") == "default":
+        spec = {name: value for name, value in spec.items() if name not in ("serviceAccountName", "serviceAccount")}
     return spec
 
 
@@ -178,6 +180,11 @@ DERIVED: dict[str, Callable[[Json], Json]] = {
     "ports": port,
     "env": variable,
 }
+
+
+def is_token(item: Any) -> bool:
+    """The volume, and its mounts, by which the admission plug-in ServiceAccount hands a Pod its token."""
+    return isinstance(item, dict) and str(item.get("name", "")).startswith("kube-api-access-")
 
 
 def is_empty(name: str, value: Any) -> bool:

@@ -76,7 +76,11 @@ class Stage:
     async def children(self, namespace: str) -> list[Json]:
         """What belongs to a RayCluster, Pods first."""
         lists = await asyncio.gather(*(self.client.list(resource, namespace) for resource in CHILDREN))
-        found = [{"kind": resource.kind, **item} for resource, items in zip(CHILDREN, lists, strict=True) for item in items]
+        found = [
+            {"apiVersion": resource.api_version, "kind": resource.kind, **item}
+            for resource, items in zip(CHILDREN, lists, strict=True)
+            for item in items
+        ]
         return [each for each in found if any(owner["kind"] == "RayCluster" for owner in each["metadata"].get("ownerReferences") or ())]
 
     async def pods(self, namespace: str, group: str = "") -> list[Json]:
