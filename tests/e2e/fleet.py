@@ -18,7 +18,7 @@ GONE = 60.0
 
 # A worker gives its lost head up after a minute, and takes half of one to leave; nobody waits here for that.
 IMPATIENT = {
-    "RAY_gcs_rpc_server_reconnect_timeout_s": "8",
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "2",
     "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "3",
 }
 

@@ -45,13 +45,14 @@ def start_container(directory: str, request: dict[str, Any]) -> tuple[int, list[
     return spawn(request, prepare, own, Streams(stdin=bool(request.get("stdin")), tty=bool(request.get("tty"))))
 
 
-def start_inside(container: int, request: dict[str, Any], streams: Streams) -> tuple[int, list[int]]:
+def start_inside(container: int, request: dict[str, Any], *, merged: bool) -> tuple[int, list[int]]:
     """As start_container, for a command in the namespaces of the running container whose first process is given."""
     mounts = os.open(f"/proc/{container}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
     theirs = os.open(f"/proc/{container}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     try:
         syscalls.setns(theirs, syscalls.CLONE_NEWPID)
+        streams = Streams(stdin=bool(request.get("stdin")), tty=bool(request.get("tty")), merged=merged)
         return spawn(request, lambda: syscalls.setns(mounts, syscalls.CLONE_NEWNS), own, streams)
     finally:
         os.close(mounts)

@@ -26,7 +26,7 @@ import time
 from typing import Any
 
 from rayfleet.kubelet.shim import process, record
-from rayfleet.kubelet.shim.streams import NOTHING, Streams, close, send
+from rayfleet.kubelet.shim.streams import NOTHING, close, send
 
 SLOWEST_CLIENT = 1.0  # seconds; a kubelet that does not read is let go, and will come again
 OUTPUT_KEPT = 10 * 1024  # bytes of what a command inside a container printed
@@ -160,14 +160,13 @@ class Shim:
         return {}
 
     def do_exec(self, client: socket.socket, request: dict[str, Any]) -> None:
-        pid, streams = process.start_inside(self.running(request["name"]).pid, request, Streams())
+        pid, streams = process.start_inside(self.running(request["name"]).pid, request, merged=True)
         os.set_blocking(streams[1], False)
         self.commands[pid] = Command(pid, streams[1], client, request)
         self.selector.register(streams[1], selectors.EVENT_READ, lambda fd: self.listen_to(pid))
 
     def do_stream(self, client: socket.socket, request: dict[str, Any]) -> None:
-        wanted = Streams(stdin=request["stdin"], tty=request["tty"], merged=False)
-        pid, streams = process.start_inside(self.running(request["name"]).pid, request, wanted)
+        pid, streams = process.start_inside(self.running(request["name"]).pid, request, merged=False)
         self.commands[pid] = Command(pid, NOTHING, client, request)
         self.hand_over(client, request, streams)
 

@@ -76,7 +76,7 @@ def send(connection: socket.socket, line: bytes, descriptors: list[int]) -> None
 
 def receive(connection: socket.socket) -> int:
     """The one descriptor that came; OSError when there is none."""
-    _, notes, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(4))
+    _, notes, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC)
     for level, kind, data in notes:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
             return array.array("i", data)[0]
