@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deploy.rights import ELECTION, WORK, rules
+from deploy.rights import ELECTION, ROUTES, WORK, rules
 from rayfleet.api.crds import crds
 from rayfleet.version import VERSION
 
@@ -25,7 +25,7 @@ def cluster_wide() -> list[Object]:
         *crds(),
         namespace(place, {"pod-security.kubernetes.io/enforce": "restricted"}),
         account(place),
-        {**named("rbac.authorization.k8s.io/v1", "ClusterRole", NAME), "rules": rules(WORK)},
+        {**named("rbac.authorization.k8s.io/v1", "ClusterRole", NAME), "rules": rules((*WORK, *ROUTES))},
         binding("ClusterRoleBinding", NAME, place, "ClusterRole"),
         {**named("rbac.authorization.k8s.io/v1", "Role", NAME, place), "rules": rules(ELECTION)},
         binding("RoleBinding", NAME, place, "Role"),
@@ -40,7 +40,7 @@ def single_namespace(place: str = TEAM_NAMESPACE) -> list[Object]:
         *crds(),
         namespace(place, {}),  # no pod security: Ray's Pods live here as well
         account(place),
-        {**named("rbac.authorization.k8s.io/v1", "Role", NAME, place), "rules": rules((*WORK, *ELECTION))},
+        {**named("rbac.authorization.k8s.io/v1", "Role", NAME, place), "rules": rules((*WORK, *ROUTES, *ELECTION))},
         binding("RoleBinding", NAME, place, "Role"),
         service(place),
         deployment(place, ["--watch-namespace", place]),

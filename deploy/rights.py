@@ -51,6 +51,9 @@ HANDED_ON = (
 INGRESS = (Right("networking.k8s.io", "ingresses", CHILD),)
 """For enableIngress."""
 
+ROUTES = (Right("route.openshift.io", "routes", CHILD),)
+"""For enableIngress on OpenShift; elsewhere nothing of that name is served, and the right is worth nothing."""
+
 WORK = (*CLUSTERS, *AUTOSCALING, *HANDED_ON, *INGRESS)
 """In every namespace that is looked after. Who wants no autoscaler or no Ingress may leave those out: the rest goes on."""
 

@@ -66,9 +66,16 @@ async def test_every_right_is_used_and_none_is_missed(operators: Operators, plac
 
 
 def take_names(place: Place) -> None:
-    """Objects of other owners have the names that a cluster's children are to have: whose they are must be asked."""
+    """Objects of other owners have the names that a cluster's children are to have: whose they are must be asked.
+
+    A role that is somebody else's is never bound, so the binding's name is taken from another cluster.
+    """
     for resource, name in children("taken").items():
-        place.create(resource, {"metadata": {"name": name}, **FOREIGN.get(resource, {})})
+        taken = name if resource != f"{RBAC}/rolebindings" else children("bound")[resource]
+        place.create(resource, {"metadata": {"name": taken}, **FOREIGN.get(resource, {})})
+    bound = whole("bound")
+    bound["spec"]["suspend"] = True
+    place.create("ray.io/v1/rayclusters", bound)
     owner = place.create("ray.io/v1/rayclusters", whole("taken"))
     creates = [action for action in next_steps(owner, Configuration(), time.time()).actions if isinstance(action, Create)]
     (head,) = (action.name for action in creates if action.resource == PODS)
