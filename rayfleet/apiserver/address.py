@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rayfleet.apiserver.registry import Registry, Served
-from rayfleet.apiserver.status_error import no_such_path
+from rayfleet.apiserver.status_error import no_such_page, no_such_path, not_found
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,8 @@ class Address:
     namespace: str | None = None
     name: str = ""
     subresource: str = ""
+    rest: str = ""
+    """what a proxy passes on"""
 
 
 def parse(registry: Registry, path: str) -> Address:
@@ -26,17 +28,24 @@ def parse(registry: Registry, path: str) -> Address:
     elif parts[0] == "apis" and len(parts) > 3:
         group, version, rest = parts[1], parts[2], parts[3:]
     else:
-        raise no_such_path()
+        raise no_such_page()
+    if version not in registry.groups().get(group, ()):
+        raise no_such_page()
     namespace = None
     if rest[0] == "namespaces" and len(rest) > 2 and not (group == "" and rest[2] in ("status", "finalize")):
         namespace, rest = rest[1], rest[2:]
     served = registry.find(group, version, rest[0])
+    tail = ""
+    if len(rest) > 3 and rest[2] == "proxy":
+        rest, tail = rest[:3], "/".join(rest[3:])
     if served is None or len(rest) > 3 or not all(rest) or (namespace is not None and not served.kind.namespaced):
         raise no_such_path()
     name = rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""
     if subresource and subresource not in served.kind.subresources:
+        if served.kind.custom and subresource in ("status", "scale"):
+            raise not_found(group, rest[0], name)
         raise no_such_path()
     if served.kind.namespaced and namespace is None and name:
         raise no_such_path()
-    return Address(served, namespace, name, subresource)
+    return Address(served, namespace, name, subresource, tail)

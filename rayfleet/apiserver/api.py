@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable
 
 from rayfleet.apiserver import builtin, custom
+from rayfleet.apiserver.account_token import new_key
 from rayfleet.apiserver.addresses import Addresses
 from rayfleet.apiserver.record import DELETED, Change, Obj
 from rayfleet.apiserver.registry import Registry
@@ -17,10 +18,24 @@ NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class Api:
-    """`clock` gives seconds since the epoch; `dice` makes uids and generated names (a seeded Random makes them repeatable)."""
+    """`clock` gives seconds since the epoch; `dice` makes uids and generated names (a seeded Random makes them repeatable).
 
-    def __init__(self, store: Store, *, clock: Callable[[], float] = time.time, dice: random.Random | None = None) -> None:
+    `authority`: the certificate (PEM) by which Pods know this server; empty when it has none.
+    `key` signs the tokens of service accounts; without one they are void after a restart.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Callable[[], float] = time.time,
+        dice: random.Random | None = None,
+        authority: str = "",
+        key: bytes = b"",
+    ) -> None:
         self.store = store
+        self.authority = authority
+        self.key = key or new_key()
         self.clock = clock
         self.dice = dice or random.SystemRandom()
         self.registry = Registry()

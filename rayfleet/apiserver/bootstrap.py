@@ -9,6 +9,7 @@ from collections.abc import Callable
 from rayfleet.apiserver import writing
 from rayfleet.apiserver.addresses import KUBERNETES_ADDRESS
 from rayfleet.apiserver.api import Api
+from rayfleet.apiserver.namespace_content import furnish
 from rayfleet.apiserver.options import WriteOptions
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.store import Store
@@ -21,14 +22,18 @@ KUBERNETES_SERVICE: Obj = {
 }
 
 
-def open_api(store: Store, *, clock: Callable[[], float] = time.time, dice: random.Random | None = None) -> Api:
+def open_api(
+    store: Store, *, clock: Callable[[], float] = time.time, dice: random.Random | None = None, authority: str = "", key: bytes = b""
+) -> Api:
     """Loads the store and makes what is missing of the first objects."""
-    api = Api(store, clock=clock, dice=dice)
+    api = Api(store, clock=clock, dice=dice, authority=authority, key=key)
     namespaces, services = api.registry.native("namespaces"), api.registry.native("services")
     for name in NAMESPACES:
         if api.store.get("namespaces", "", name) is None:
             writing.create(api, namespaces, "", {"metadata": {"name": name}}, WriteOptions())
     if api.store.get("services", "default", "kubernetes") is None:
         writing.create(api, services, "default", KUBERNETES_SERVICE, WriteOptions())
+    for name in NAMESPACES:
+        furnish(api, name)
     store.flush()
     return api

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from rayfleet.apiserver import core_defaults as defaults
+from rayfleet.apiserver import core_rules as rules
 from rayfleet.apiserver import custom, event, quota, shapes
 from rayfleet.apiserver.columns import TABLES
+from rayfleet.apiserver.job_rules import check_job
 from rayfleet.apiserver.kind import Kind
+from rayfleet.apiserver.pod_admission import admit_pod
 from rayfleet.apiserver.pod_defaults import begin_pod, default_pod
 from rayfleet.apiserver.pod_rules import check_pod
 from rayfleet.apiserver.pod_shape import JOB, POD
@@ -15,22 +18,54 @@ from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.service import admit_service, begin_service, check_service, default_service
 
 POD_FIELDS = ("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP")
-RBAC = "rbac.authorization.k8s.io"
+RBAC = rules.RBAC
+ENDPOINTS = {"v1": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}
 
 
 def kinds() -> list[Kind]:
     plain = [
-        _kind("configmaps", "ConfigMap", short=("cm",), shape=shapes.CONFIGMAP.prune),
-        _kind("endpoints", "Endpoints", short=("ep",)),
-        _kind("endpointslices", "EndpointSlice", "discovery.k8s.io"),
-        _kind("serviceaccounts", "ServiceAccount", short=("sa",)),
-        _kind("leases", "Lease", "coordination.k8s.io", shape=shapes.LEASE.prune),
-        _kind("roles", "Role", RBAC, names="path"),
-        _kind("rolebindings", "RoleBinding", RBAC, names="path"),
-        _kind("clusterroles", "ClusterRole", RBAC, names="path", namespaced=False),
-        _kind("clusterrolebindings", "ClusterRoleBinding", RBAC, names="path", namespaced=False),
-        _kind("ingresses", "Ingress", "networking.k8s.io", short=("ing",), subresources=("status",), counts_generations=True),
-        _kind("networkpolicies", "NetworkPolicy", "networking.k8s.io", short=("netpol",), counts_generations=True),
+        _kind("configmaps", "ConfigMap", short=("cm",), shape=shapes.CONFIGMAP.prune, check=rules.check_configmap),
+        _kind("endpoints", "Endpoints", short=("ep",), default=defaults.default_endpoints, deprecated=ENDPOINTS),
+        _kind(
+            "endpointslices",
+            "EndpointSlice",
+            "discovery.k8s.io",
+            counts_generations=True,
+            default=defaults.default_slice,
+            check=rules.check_slice,
+        ),
+        _kind("serviceaccounts", "ServiceAccount", short=("sa",), subresources=("token",)),
+        _kind("leases", "Lease", "coordination.k8s.io", shape=shapes.LEASE.prune, check=rules.check_lease),
+        _kind("roles", "Role", RBAC, names="path", check=rules.check_role),
+        _kind("rolebindings", "RoleBinding", RBAC, names="path", default=defaults.default_binding, check=rules.check_binding),
+        _kind("clusterroles", "ClusterRole", RBAC, names="path", check=rules.check_role, namespaced=False),
+        _kind(
+            "clusterrolebindings",
+            "ClusterRoleBinding",
+            RBAC,
+            names="path",
+            default=defaults.default_binding,
+            check=rules.check_binding,
+            namespaced=False,
+        ),
+        _kind(
+            "ingresses",
+            "Ingress",
+            "networking.k8s.io",
+            short=("ing",),
+            subresources=("status",),
+            counts_generations=True,
+            begin=defaults.begin_ingress,
+            check=rules.check_ingress,
+        ),
+        _kind(
+            "networkpolicies",
+            "NetworkPolicy",
+            "networking.k8s.io",
+            short=("netpol",),
+            counts_generations=True,
+            default=defaults.default_policy,
+        ),
     ]
     return [
         *plain,
@@ -56,6 +91,7 @@ def _claims() -> Kind:
         subresources=("status",),
         default=defaults.default_claim,
         begin=lambda obj: obj.update(status={"phase": "Pending"}),
+        check=rules.check_claim,
     )
 
 
@@ -67,6 +103,7 @@ def _events() -> Kind:
         shape=shapes.EVENT.prune,
         known_fields=event.FIELDS,
         fields=event.fields,
+        default=event.default,
         check=event.check,
         aliases={event.NEW: event.converted},
     )
@@ -82,6 +119,7 @@ def _jobs() -> Kind:
         subresources=("status",),
         counts_generations=True,
         default=defaults.default_job,
+        check=check_job,
         begin=lambda obj: obj.update(status={}),
     )
 
@@ -113,6 +151,7 @@ def _nodes() -> Kind:
         known_fields=frozenset({"spec.unschedulable"}),
         fields=lambda obj: {"spec.unschedulable": str(bool((obj.get("spec") or {}).get("unschedulable"))).lower()},
         default=defaults.default_node,
+        begin=defaults.begin_node,
     )
 
 
@@ -122,7 +161,7 @@ def _pods() -> Kind:
         "Pod",
         short=("po",),
         categories=("all",),
-        subresources=("status", "binding", "log", "eviction"),
+        subresources=("status", "binding", "log", "eviction", "proxy"),
         counts_generations=True,
         shape=POD.prune,
         known_fields=frozenset(POD_FIELDS),
@@ -130,7 +169,7 @@ def _pods() -> Kind:
         default=default_pod,
         begin=begin_pod,
         check=check_pod,
-        admit=quota.admit_pod,
+        admit=admit_pod,
     )
 
 
@@ -141,7 +180,8 @@ def _quotas() -> Kind:
         short=("quota",),
         subresources=("status",),
         shape=shapes.QUOTA.prune,
-        admit=quota.admit_quota,
+        begin=quota.begin,
+        check=quota.check,
     )
 
 
@@ -153,6 +193,7 @@ def _secrets() -> Kind:
         known_fields=frozenset({"type"}),
         fields=lambda obj: {"type": obj.get("type", "")},
         default=defaults.default_secret,
+        check=rules.check_secret,
     )
 
 
@@ -162,8 +203,8 @@ def _services() -> Kind:
         "Service",
         short=("svc",),
         categories=("all",),
-        subresources=("status",),
-        names="service",
+        subresources=("status", "proxy"),
+        names="label",
         shape=shapes.SERVICE.prune,
         known_fields=frozenset({"spec.clusterIP", "spec.type"}),
         fields=lambda obj: {"spec.clusterIP": obj["spec"].get("clusterIP", ""), "spec.type": obj["spec"].get("type", "")},
@@ -177,6 +218,7 @@ def _services() -> Kind:
 def _kind(plural: str, name: str, group: str = "", **rest: Any) -> Kind:
     resource = f"{plural}.{group}" if group else plural
     tables = {"": TABLES[resource]} if resource in TABLES else {}
+    rest.setdefault("admit", quota.admission(resource))
     return Kind(group, "v1", plural, name, singular=name.lower(), tables=tables, **rest)
 
 

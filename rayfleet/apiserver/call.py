@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -16,12 +17,16 @@ from rayfleet.apiserver.options import WriteOptions
 from rayfleet.apiserver.record import Obj, Record
 from rayfleet.apiserver.registry import Served
 from rayfleet.apiserver.selectors import Selector, parse
-from rayfleet.apiserver.status_error import StatusError, bad_request
+from rayfleet.apiserver.status_error import StatusError, bad_request, invalid, not_supported, unsupported_media
 
 JSON = "application/json"
+UNTOLD = ("", "application/octet-stream")
+"""what clients that say nothing are taken to say"""
+READ = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
 BODY_LIMIT = 3 * 1024 * 1024
 """as a real API server's"""
 
+VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 WARNINGS_LIMIT = 16
 """headers have a size that clients accept"""
 
@@ -60,11 +65,14 @@ class Call:
         try:
             return int(self.query.get(name) or 0)
         except ValueError:
-            raise bad_request(f"{name}: not a number: {self.query[name]!r}") from None
+            raise bad_request(f'strconv.ParseInt: parsing "{self.query[name]}": invalid syntax') from None
 
     def options(self) -> WriteOptions:
+        name = {"POST": "CreateOptions", "PUT": "UpdateOptions"}.get(self.request.method, "PatchOptions")
         if self.query.get("dryRun", "All") != "All":
-            raise bad_request(f'dryRun: Unsupported value: {self.query["dryRun"]!r}: supported values: "All"')
+            raise invalid("meta.k8s.io", name, "", [not_supported("dryRun", [self.query["dryRun"]], ("All",))])
+        if (wanted := self.query.get("fieldValidation", "")) not in VALIDATIONS:
+            raise invalid("meta.k8s.io", name, "", [not_supported("fieldValidation", wanted, VALIDATIONS)])
         return WriteOptions("dryRun" in self.query, self.query.get("fieldManager", ""), self.query.get("fieldValidation") or "Warn")
 
     def decoded(self) -> Obj:
@@ -72,6 +80,8 @@ class Call:
         if len(self.body) > BODY_LIMIT:
             raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {BODY_LIMIT}")
         value = decoded(self.body, self.request.content_type)
+        if value is None:
+            return {}
         if not isinstance(value, dict):
             raise bad_request("the body is no object")
         return value
@@ -85,13 +95,19 @@ class Call:
         warnings = list(options.warnings) if options else []
         if deprecation := self.kind.deprecated.get(self.served.version):
             warnings.append(deprecation)
-        for warning in warnings[:WARNINGS_LIMIT]:
-            response.headers.add("Warning", f"299 - {msgspec.json.encode(warning[:256]).decode()}")
+        warn(response, warnings)
         return response
+
+
+def warn(response: web.Response, warnings: Sequence[str]) -> None:
+    for warning in warnings[:WARNINGS_LIMIT]:
+        response.headers.add("Warning", f"299 - {msgspec.json.encode(warning[:256]).decode()}")
 
 
 def decoded(body: bytes, content_type: str) -> Any:
     """JSON, or YAML or protobuf where the content type says so. Raises 400, 415."""
+    if content_type not in READ and "json" not in content_type and "yaml" not in content_type and content_type not in UNTOLD:
+        raise unsupported_media(READ)
     if content_type == protobuf.MEDIA_TYPE:
         return protobuf.decoded(body)
     try:

@@ -12,6 +12,7 @@ from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.table import AGE, NAME, age, human
 
 Value = Callable[[Obj, float], Any]
+Columns = tuple[tuple[str, Value], ...]
 
 
 def _age(obj: Obj, now: float) -> str:
@@ -22,10 +23,11 @@ def _name(obj: Obj, now: float) -> str:
     return str(obj["metadata"]["name"])
 
 
-def _table(*columns: tuple[str, Value], wide: tuple[tuple[str, Value], ...] = ()) -> Table:
-    """Name, the given columns, age; then those of -o wide."""
+def _table(*columns: tuple[str, Value], after: Columns = (), wide: Columns = ()) -> Table:
+    """Name, the given columns, age, those after it; then those of -o wide."""
     plain = [(Column(title), value) for title, value in columns]
-    shown = [(NAME, _name), *plain, (AGE, _age), *((Column(title, priority=1), value) for title, value in wide)]
+    late = [(Column(title), value) for title, value in after]
+    shown = [(NAME, _name), *plain, (AGE, _age), *late, *((Column(title, priority=1), value) for title, value in wide)]
 
     def cells(obj: Obj, now: float) -> list[Any]:
         return [value(obj, now) for _, value in shown]
@@ -96,11 +98,11 @@ def _node_info(member: str) -> Value:
 
 def _last_seen(obj: Obj, now: float) -> str:
     times = ((obj.get("series") or {}).get("lastObservedTime"), obj.get("lastTimestamp"), obj.get("eventTime"))
-    return age(next((time for time in times if time), obj["metadata"].get("creationTimestamp")), now)
+    return age(next((time for time in times if time), None), now)
 
 
 def _first_seen(obj: Obj, now: float) -> str:
-    return age(obj.get("firstTimestamp") or obj.get("eventTime") or obj["metadata"].get("creationTimestamp"), now)
+    return age(obj.get("firstTimestamp") or obj.get("eventTime"), now)
 
 
 def _about(obj: Obj, now: float) -> str:
@@ -166,6 +168,48 @@ def _created(obj: Obj, now: float) -> str:
     return str(obj["metadata"].get("creationTimestamp"))
 
 
+def _of_containers(member: str) -> Value:
+    return lambda obj, now: ",".join(str(each.get(member)) for each in obj["spec"]["template"]["spec"].get("containers") or ())
+
+
+def _match_labels(*path: str) -> Value:
+    def value(obj: Obj, now: float) -> str:
+        for name in path:
+            obj = obj.get(name) or {}
+        return ",".join(f"{key}={label}" for key, label in sorted((obj.get("matchLabels") or {}).items())) or "<none>"
+
+    return value
+
+
+def _addresses(obj: Obj, now: float) -> str:
+    points = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+    return ",".join(point.get("ip") or point.get("hostname") or "" for point in points)
+
+
+def _ingress_ports(obj: Obj, now: float) -> str:
+    return "80, 443" if (obj.get("spec") or {}).get("tls") else "80"
+
+
+def _slice_ports(obj: Obj, now: float) -> str:
+    return ",".join(str(port.get("port")) for port in obj.get("ports") or ()) or "<unset>"
+
+
+def _slice_addresses(obj: Obj, now: float) -> str:
+    found = [address for endpoint in obj.get("endpoints") or () for address in endpoint.get("addresses") or ()]
+    return ",".join(found[:3]) + (f" + {len(found) - 3} more..." if len(found) > 3 else "") if found else "<unset>"
+
+
+def _subjects(kind: str) -> Value:
+    def value(obj: Obj, now: float) -> str:
+        found = [each for each in obj.get("subjects") or () if each.get("kind") == kind]
+        accounts = kind == "ServiceAccount"
+        return ", ".join(f"{each.get('namespace') or ''}/{each['name']}" if accounts else each["name"] for each in found)
+
+    return value
+
+
+_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
+_SUBJECTS = (("Users", _subjects("User")), ("Groups", _subjects("Group")), ("ServiceAccounts", _subjects("ServiceAccount")))
 _CREATED = Table((NAME, Column("Created At", "date")), lambda obj, now: [_name(obj, now), _created(obj, now)])
 
 TABLES: dict[str, Table] = {
@@ -180,32 +224,45 @@ TABLES: dict[str, Table] = {
     "nodes": _table(
         ("Status", _node_status),
         ("Roles", _roles),
+        after=(("Version", _at("status", "nodeInfo", "kubeletVersion")),),
         wide=(
             ("Internal-IP", _node_address("InternalIP")),
             ("External-IP", _node_address("ExternalIP")),
             ("OS-Image", _node_info("osImage")),
             ("Kernel-Version", _node_info("kernelVersion")),
             ("Container-Runtime", _node_info("containerRuntimeVersion")),
-            ("Version", _node_info("kubeletVersion")),
         ),
     ),
     "events": _event_table(),
     "namespaces": _table(("Status", _at("status", "phase"))),
     "configmaps": _table(("Data", lambda obj, now: len(obj.get("data") or ()) + len(obj.get("binaryData") or ()))),
     "secrets": _table(("Type", _at("type")), ("Data", _count("data"))),
-    "serviceaccounts": _table(("Secrets", _count("secrets"))),
+    "serviceaccounts": _table(),
     "persistentvolumeclaims": _table(
         ("Status", _at("status", "phase")),
         ("Volume", _at("spec", "volumeName")),
         ("Capacity", _at("status", "capacity", "storage")),
-        ("Access Modes", lambda obj, now: ",".join(obj["spec"].get("accessModes") or ())),
+        ("Access Modes", lambda obj, now: ",".join(_MODES.get(mode, mode) for mode in (obj.get("status") or {}).get("accessModes") or ())),
         ("StorageClass", _at("spec", "storageClassName")),
+        ("VolumeAttributesClass", _at("spec", "volumeAttributesClassName", default="<unset>")),
+        wide=(("VolumeMode", _at("spec", "volumeMode", default="<unset>")),),
     ),
-    "jobs.batch": _table(("Status", _job_status), ("Completions", _completions), ("Duration", _duration)),
+    "jobs.batch": _table(
+        ("Status", _job_status),
+        ("Completions", _completions),
+        ("Duration", _duration),
+        wide=(("Containers", _of_containers("name")), ("Images", _of_containers("image")), ("Selector", _match_labels("spec", "selector"))),
+    ),
     "leases.coordination.k8s.io": _table(("Holder", _at("spec", "holderIdentity"))),
-    "ingresses.networking.k8s.io": _table(("Class", _at("spec", "ingressClassName", default="<none>")), ("Hosts", _hosts)),
-    "rolebindings.rbac.authorization.k8s.io": _table(("Role", _role)),
-    "clusterrolebindings.rbac.authorization.k8s.io": _table(("Role", _role)),
+    "ingresses.networking.k8s.io": _table(
+        ("Class", _at("spec", "ingressClassName", default="<none>")), ("Hosts", _hosts), ("Address", _addresses), ("Ports", _ingress_ports)
+    ),
+    "networkpolicies.networking.k8s.io": _table(("Pod-Selector", _match_labels("spec", "podSelector"))),
+    "endpointslices.discovery.k8s.io": _table(
+        ("AddressType", _at("addressType")), ("Ports", _slice_ports), ("Endpoints", _slice_addresses)
+    ),
+    "rolebindings.rbac.authorization.k8s.io": _table(("Role", _role), wide=_SUBJECTS),
+    "clusterrolebindings.rbac.authorization.k8s.io": _table(("Role", _role), wide=_SUBJECTS),
     "roles.rbac.authorization.k8s.io": _CREATED,
     "clusterroles.rbac.authorization.k8s.io": _CREATED,
     "customresourcedefinitions.apiextensions.k8s.io": _CREATED,

@@ -5,6 +5,19 @@ from __future__ import annotations
 from rayfleet.apiserver.pod_defaults import default_pod_spec
 from rayfleet.apiserver.record import Obj
 
+RBAC = "rbac.authorization.k8s.io"
+NODE_INFO = (
+    "machineID",
+    "systemUUID",
+    "bootID",
+    "kernelVersion",
+    "osImage",
+    "containerRuntimeVersion",
+    "kubeletVersion",
+    "kubeProxyVersion",
+    "operatingSystem",
+    "architecture",
+)
 JOB_DEFAULTS: Obj = {
     "parallelism": 1,
     "backoffLimit": 6,
@@ -25,6 +38,46 @@ def begin_namespace(obj: Obj) -> None:
 
 def default_node(obj: Obj) -> None:
     obj.setdefault("spec", {})
+
+
+def begin_node(obj: Obj) -> None:
+    """What a kubelet has not told yet is empty, not absent."""
+    status = obj.setdefault("status", {})
+    status.setdefault("daemonEndpoints", {"kubeletEndpoint": {"Port": 0}})
+    status.setdefault("nodeInfo", dict.fromkeys(NODE_INFO, ""))
+
+
+def default_endpoints(obj: Obj) -> None:
+    for subset in obj.get("subsets") or ():
+        for port in subset.get("ports") or ():
+            port.setdefault("protocol", "TCP")
+
+
+def default_slice(obj: Obj) -> None:
+    for port in obj.get("ports") or ():
+        port.setdefault("protocol", "TCP")
+        port.setdefault("name", "")
+
+
+def default_binding(obj: Obj) -> None:
+    obj.setdefault("roleRef", {}).setdefault("apiGroup", RBAC)
+    if not obj.get("subjects"):
+        obj.pop("subjects", None)
+    for subject in obj.get("subjects") or ():
+        if subject.get("kind") in ("User", "Group"):
+            subject.setdefault("apiGroup", RBAC)
+
+
+def begin_ingress(obj: Obj) -> None:
+    obj["status"] = {"loadBalancer": {}}
+
+
+def default_policy(obj: Obj) -> None:
+    spec = obj.setdefault("spec", {})
+    for rule in [*(spec.get("ingress") or ()), *(spec.get("egress") or ())]:
+        for port in rule.get("ports") or ():
+            port.setdefault("protocol", "TCP")
+    spec.setdefault("policyTypes", ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"])
 
 
 def default_claim(obj: Obj) -> None:
@@ -56,3 +109,6 @@ def default_job(obj: Obj) -> None:
     if not spec.get("manualSelector") and uid:
         spec.setdefault("selector", {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}})
         template.setdefault("metadata", {}).setdefault("labels", {}).update(labels)
+        spec.setdefault("manualSelector", False)
+    if not obj["metadata"].get("labels") and (given := template.get("metadata", {}).get("labels")):
+        obj["metadata"]["labels"] = dict(given)

@@ -94,13 +94,22 @@ def _check(obj: Obj, old: Obj | None) -> list[Cause]:
         causes.append(not_supported("spec.conversion.strategy", spec["conversion"].get("strategy"), ("None",)))
     if sum(bool(version.get("storage")) for version in spec["versions"]) != 1:
         causes.append(invalid_value("spec.versions", "", "must have exactly one version marked as storage version"))
+    present = {version.get("name") for version in spec["versions"]}
+    for index, name in enumerate(((old or {}).get("status") or {}).get("storedVersions") or ()):
+        if name not in present:
+            causes.append(invalid_value(f"status.storedVersions[{index}]", name, _missing(name)))
     for index, version in enumerate(spec["versions"]):
         path, schema = f"spec.versions[{index}].schema.openAPIV3Schema", (version.get("schema") or {}).get("openAPIV3Schema")
         if not isinstance(schema, dict):
-            causes.append(required(path, "schemas are required"))
+            causes.append(required(path))
         elif (old is None or spec != old["spec"]) and (wrong := fault(schema)):
             causes.append(invalid_value(path, "", wrong))
     return causes
+
+
+def _missing(version: str) -> str:
+    until = f"a storage migration ensures no data remains persisted in {version} and removes {version} from status.storedVersions"
+    return f"missing from spec.versions; {version} was previously a storage version, and must remain in spec.versions until {until}"
 
 
 def _establish(api: Api, obj: Obj, old: Obj | None) -> None:
@@ -136,5 +145,8 @@ def _deprecations(spec: Obj) -> dict[str, str]:
     for version in spec["versions"]:
         if version.get("deprecated"):
             default = f"{spec['group']}/{version['name']} {spec['names']['kind']} is deprecated"
+            better = [each["name"] for each in spec["versions"] if each.get("served") and not each.get("deprecated")]
+            if better:
+                default += f"; use {spec['group']}/{better[0]} {spec['names']['kind']}"
             found[version["name"]] = version.get("deprecationWarning") or default
     return found

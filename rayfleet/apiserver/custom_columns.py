@@ -7,7 +7,10 @@ from typing import Any
 from rayfleet.apiserver.json_path import JsonPath
 from rayfleet.apiserver.kind import Column, Table
 from rayfleet.apiserver.record import Obj
-from rayfleet.apiserver.table import AGE, DEFAULT, NAME, age
+from rayfleet.apiserver.table import DEFAULT, NAME, age
+
+_TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool}
+"""a value of another type is not shown"""
 
 
 def printer_table(definitions: list[Obj] | None) -> Table:
@@ -25,7 +28,7 @@ def printer_table(definitions: list[Obj] | None) -> Table:
 
 def _column(definition: Obj) -> Column:
     if definition["name"] == "Age" and definition.get("type") == "date":
-        return AGE
+        return Column("Age", "date", description=definition.get("description", ""))
     return Column(
         definition["name"],
         definition.get("type", "string"),
@@ -42,8 +45,9 @@ def _cell(found: list[Any], type_: str, now: float) -> Any:
     if type_ == "date":
         return age(value, now) if isinstance(value, str) else "<unknown>"
     if type_ == "string":
-        return ",".join(str(item) for item in found) if len(found) > 1 else value if isinstance(value, str) else _plain(value)
-    return value
+        return value if isinstance(value, str) else _plain(value)
+    fits = isinstance(value, _TYPES.get(type_, object)) and (type_ == "boolean" or not isinstance(value, bool))
+    return value if fits else None
 
 
 def _plain(value: Any) -> str:

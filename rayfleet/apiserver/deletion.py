@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from rayfleet.apiserver import metadata
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.kind import Kind
-from rayfleet.apiserver.record import Obj, Record
-from rayfleet.apiserver.status_error import bad_request, conflict
+from rayfleet.apiserver.record import Obj, Record, encode
+from rayfleet.apiserver.status_error import Cause, StatusError, bad_request, conflict, forbidden, invalid, invalid_value, not_supported
 
 DEFAULT_GRACE = 30
+UNTIMED = frozenset({"namespaces", "customresourcedefinitions.apiextensions.k8s.io"})
+"""kinds whose end their own controllers time"""
+IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
+RECREATED = "The object might have been deleted and then recreated"
+RETURNED = frozenset({"pods", "services", "serviceaccounts", "persistentvolumeclaims", "resourcequotas"})
+"""kinds whose deletion answers with the object, not with a Status"""
 FINALIZERS = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}
 
 
@@ -35,24 +43,36 @@ def options_from(body: Obj, query: dict[str, str]) -> DeleteOptions:
     if propagation is None:
         propagation = "Orphan" if body.get("orphanDependents") else ""
     if propagation not in ("", "Background", "Foreground", "Orphan"):
-        raise bad_request(f"invalid propagationPolicy {propagation!r}")
+        raise _refused(not_supported("propagationPolicy", propagation, ("Foreground", "Background", "Orphan", "nil")))
+    if body.get("propagationPolicy") and body.get("orphanDependents") is not None:
+        raise _refused(invalid_value("propagationPolicy", propagation, "orphanDependents and deletionPropagation cannot be both set"))
     try:
         seconds = None if grace is None else max(0, int(grace))
     except (TypeError, ValueError):
-        raise bad_request("gracePeriodSeconds is a number of seconds") from None
+        raise bad_request(f'strconv.ParseInt: parsing "{grace}": invalid syntax') from None
     dry_run = body.get("dryRun") == ["All"] or query.get("dryRun") == "All"
     return DeleteOptions(preconditions.get("uid") or "", preconditions.get("resourceVersion") or "", seconds, propagation, dry_run)
+
+
+def _refused(cause: Cause) -> StatusError:
+    return invalid("meta.k8s.io", "DeleteOptions", "", [cause])
 
 
 def delete(api: Api, kind: Kind, record: Record, options: DeleteOptions) -> tuple[Record, bool]:
     """Returns the last state and whether the object is gone now. Raises 409 when a precondition fails."""
     _check_preconditions(kind, record, options)
+    if kind.resource == "namespaces" and record.name in IMMORTAL:
+        raise forbidden("", "namespaces", record.name, "this namespace may not be deleted")
     obj = record.decode()
     meta = obj["metadata"]
     grace = _grace(kind, obj, options)
     finalizers = _finalizers(meta.get("finalizers", []), options.propagation)
     if not finalizers and grace == 0 and not held(obj | {"metadata": {}}):
-        return (record, True) if options.dry_run else (api.store.remove(record), True)
+        if kind.resource == "pods":
+            # The answer tells when a Pod that went at once was to go; its watchers see what was stored.
+            _mark(api, kind, obj, 0)
+        last = api.store.draft(record.resource, record.namespace, record.name, obj)
+        return (last, True) if options.dry_run else (_at_version(last, api.store.remove(record).version), True)
     changed = _mark(api, kind, obj, grace)
     if finalizers != meta.get("finalizers", []):
         meta["finalizers"] = finalizers
@@ -61,6 +81,12 @@ def delete(api: Api, kind: Kind, record: Record, options: DeleteOptions) -> tupl
         return record, False
     obj["metadata"] = metadata.tidied(meta)
     return api.store.put(record.resource, record.namespace, record.name, obj), False
+
+
+def _at_version(record: Record, version: int) -> Record:
+    obj = record.decode()
+    obj["metadata"]["resourceVersion"] = str(version)
+    return msgspec.structs.replace(record, version=version, data=encode(obj))
 
 
 def held(obj: Obj) -> bool:
@@ -87,11 +113,13 @@ def _mark(api: Api, kind: Kind, obj: Obj, grace: int) -> bool:
     """Sets the time of death; a second delete may only bring it forward. True when something changed."""
     meta = obj["metadata"]
     remaining = meta.get("deletionGracePeriodSeconds", 0)
-    if "deletionTimestamp" in meta and grace >= remaining:
+    again = "deletionTimestamp" in meta
+    if again and grace >= remaining:
         return False
     meta["deletionTimestamp"] = metadata.timestamp(api.clock() + grace)
-    meta["deletionGracePeriodSeconds"] = grace
-    if kind.counts_generations and kind.custom:
+    if kind.resource not in UNTIMED:
+        meta["deletionGracePeriodSeconds"] = grace
+    if kind.counts_generations and not again and kind.resource not in UNTIMED:
         meta["generation"] = meta.get("generation", 0) + 1
     if kind.resource == "namespaces":
         obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
@@ -111,9 +139,10 @@ def _grace(kind: Kind, obj: Obj, options: DeleteOptions) -> int:
 
 def _check_preconditions(kind: Kind, record: Record, options: DeleteOptions) -> None:
     if options.uid and options.uid != record.uid:
-        why = f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {record.uid}"
-        raise conflict(kind.group, kind.plural, record.name, why)
+        why = f"the UID in the precondition ({options.uid}) does not match the UID in record ({record.uid}). {RECREATED}"
+        raise conflict(kind.group, kind.name, record.name, why)
     if options.resource_version and options.resource_version != str(record.version):
-        versions = f"ResourceVersion in precondition: {options.resource_version}, ResourceVersion in object meta: {record.version}"
-        why = f"Precondition failed: {versions}"
-        raise conflict(kind.group, kind.plural, record.name, why)
+        versions = f"({options.resource_version}) does not match the ResourceVersion in record ({record.version})"
+        raise conflict(
+            kind.group, kind.name, record.name, f"the ResourceVersion in the precondition {versions}. The object might have been modified"
+        )

@@ -13,16 +13,21 @@ from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.registry import Registry, Served
 
 VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+SINGLE_VERBS = [verb for verb in VERBS if verb != "deletecollection"]
 SUBRESOURCE_VERBS = {
     "status": ["get", "patch", "update"],
     "finalize": ["update"],
     "log": ["get"],
     "binding": ["create"],
     "eviction": ["create"],
+    "token": ["create"],
+    "proxy": ["create", "delete", "get", "patch", "update"],
 }
 SUBRESOURCE_KINDS = {
     "binding": {"kind": "Binding"},
     "eviction": {"group": "policy", "version": "v1", "kind": "Eviction"},
+    "token": {"group": "authentication.k8s.io", "version": "v1", "kind": "TokenRequest"},
 }
 REVIEW_GROUPS = {
     "authentication.k8s.io": {"tokenreviews": "TokenReview", "selfsubjectreviews": "SelfSubjectReview"},
@@ -76,9 +81,10 @@ class Discovery:
             return None
         resources: list[Obj] = [_review(plural, kind) for plural, kind in REVIEW_GROUPS.get(group, {}).items()]
         for served in self._registry.within(group, version):
-            resources += _listed(served.kind)
+            resources += _listed(served)
         group_version = f"{group}/{version}" if group else version
-        return _page({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources})
+        version_of_page = {"apiVersion": "v1"} if group else {}
+        return _page({"kind": "APIResourceList", **version_of_page, "groupVersion": group_version, "resources": resources})
 
     def _aggregated_group(self, group: str, versions: list[str]) -> Obj:
         described = []
@@ -86,11 +92,22 @@ class Discovery:
             resources = [_aggregated_review(group, plural, kind) for plural, kind in REVIEW_GROUPS.get(group, {}).items()]
             resources += [_aggregated_resource(served) for served in self._registry.within(group, version)]
             described.append({"version": version, "resources": resources, "freshness": "Current"})
-        return {"metadata": {"name": group, "creationTimestamp": None}, "versions": described}
+        return {"metadata": {"name": group} if group else {}, "versions": described}
 
 
-def _listed(kind: Kind) -> list[Obj]:
-    resource: Obj = {"name": kind.plural, "singularName": kind.singular, "namespaced": kind.namespaced, "kind": kind.name, "verbs": VERBS}
+def _verbs(kind: Kind) -> list[str]:
+    return CUSTOM_VERBS if kind.custom else SINGLE_VERBS if kind.resource == "namespaces" else VERBS
+
+
+def _listed(served: Served) -> list[Obj]:
+    kind = served.kind
+    resource: Obj = {
+        "name": kind.plural,
+        "singularName": kind.singular,
+        "namespaced": kind.namespaced,
+        "kind": kind.name,
+        "verbs": _verbs(kind),
+    }
     if kind.short:
         resource["shortNames"] = list(kind.short)
     if kind.categories:
@@ -104,17 +121,24 @@ def _listed(kind: Kind) -> list[Obj]:
 
 def _aggregated_resource(served: Served) -> Obj:
     kind = served.kind
-    response = {"group": served.group, "version": served.version, "kind": kind.name}
-    return {
+    response = {"group": served.group, "version": served.version if served.group else "", "kind": kind.name}
+    resource: Obj = {
         "resource": kind.plural,
         "responseKind": response,
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
-        "verbs": VERBS,
-        "shortNames": list(kind.short),
-        "categories": list(kind.categories),
-        "subresources": [{"subresource": name, "responseKind": response, "verbs": SUBRESOURCE_VERBS[name]} for name in kind.subresources],
+        "verbs": _verbs(kind),
     }
+    if kind.short:
+        resource["shortNames"] = list(kind.short)
+    if kind.categories:
+        resource["categories"] = list(kind.categories)
+    if kind.subresources:
+        resource["subresources"] = [
+            {"subresource": name, "responseKind": response | SUBRESOURCE_KINDS.get(name, {}), "verbs": SUBRESOURCE_VERBS[name]}
+            for name in kind.subresources
+        ]
+    return resource
 
 
 def _review(plural: str, kind: str) -> Obj:

@@ -18,6 +18,17 @@ _NEW_TO_CORE = {
 }
 _CORE_TO_NEW = {core: new for new, core in _NEW_TO_CORE.items()}
 
+_FROZEN = (
+    "involvedObject",
+    "reason",
+    "message",
+    "action",
+    "type",
+    "reportingComponent",
+    "reportingInstance",
+    "eventTime",
+    "related",
+)
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 FIELDS = frozenset(
     {f"involvedObject.{name}" for name in _REFERENCE}
@@ -30,6 +41,8 @@ def converted(obj: Obj, wanted: str) -> Obj:
     """The event with the field names of the wanted apiVersion."""
     names = _CORE_TO_NEW if wanted == NEW else _NEW_TO_CORE
     body = {names.get(key, key): value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")}
+    if wanted == NEW:
+        body = {key: value for key, value in body.items() if value != "" or key not in ("reportingController", "reportingInstance")}
     return {"apiVersion": wanted, "kind": "Event", "metadata": obj.get("metadata", {}), **body}
 
 
@@ -43,6 +56,16 @@ def fields(obj: Obj) -> dict[str, str]:
     return found
 
 
+def default(obj: Obj) -> None:
+    """The fields that an Event always shows."""
+    obj.setdefault("source", {})
+    obj.setdefault("eventTime", None)
+    for name in ("firstTimestamp", "lastTimestamp"):
+        obj.setdefault(name, None)
+    obj.setdefault("reportingComponent", "")
+    obj.setdefault("reportingInstance", "")
+
+
 def check(obj: Obj, old: Obj | None) -> list[Cause]:
     about = obj.get("involvedObject") or {}
     namespace = obj["metadata"].get("namespace", "")
@@ -50,9 +73,13 @@ def check(obj: Obj, old: Obj | None) -> list[Cause]:
         return [invalid_value("involvedObject.namespace", about.get("namespace", ""), "does not match event.namespace")]
     if not obj.get("eventTime"):
         return []
+    if old is not None:
+        return [invalid_value(name, obj.get(name), "field is immutable") for name in _FROZEN if obj.get(name) != old.get(name)]
     # Only the newer way of writing events has these rules.
     names = ("reportingComponent", "reportingInstance", "action", "reason")
     causes = [required({"reportingComponent": "reportingController"}.get(name, name)) for name in names if not obj.get(name)]
     if len(obj.get("message") or "") > 1024:
         causes.append(invalid_value("message", "", "can have at most 1024 characters"))
+    if obj.get("type") not in ("Normal", "Warning"):
+        causes.append(invalid_value("type", "", f"has invalid value: {obj.get('type') or ''}"))
     return causes

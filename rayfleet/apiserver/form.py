@@ -10,9 +10,12 @@ import msgspec
 
 from rayfleet.apiserver.record import Obj, Record
 from rayfleet.apiserver.registry import Served
+from rayfleet.apiserver.status_error import not_acceptable
 from rayfleet.apiserver.table import rows, table_head
 
 _META = "meta.k8s.io/v1"
+_ANSWERED = ("json", "*/*", "application/*", "yaml", "protobuf")
+"""asked for any of these, JSON is what this server has"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Form:
             items = [partial(record.decode()) for record in records]
             return msgspec.json.encode({"kind": "PartialObjectMetadataList", "apiVersion": _META, "metadata": meta, "items": items})
         head = msgspec.json.encode({"apiVersion": served.api_version, "kind": f"{served.kind.name}List", "metadata": meta})
-        return b"".join((head[:-1], b',"items":[', b",".join(presented(served, record) for record in records), b"]}"))
+        return b"".join((head[:-1], b',"items":[', b",".join(_item(served, record) for record in records), b"]}"))
 
     def _table(self, served: Served, records: Iterable[Record], now: float, meta: Obj) -> bytes:
         head = table_head(served, meta)
@@ -47,13 +50,13 @@ class Form:
         row: Obj = {"cells": cells}
         if self.include == "Object":
             row["object"] = msgspec.Raw(presented(served, record))
-        elif self.include != "None":
-            row["object"] = partial(record.decode())
+        else:
+            row["object"] = partial(record.decode()) if self.include != "None" else None
         return row
 
 
 def form_of(accept: str, query: dict[str, str]) -> Form:
-    """The first media type of the Accept header that this server can make; plain JSON otherwise."""
+    """The first media type of the Accept header that this server can make; plain JSON otherwise. Raises 406."""
     for media in accept.split(","):
         _, *parameters = (part.strip() for part in media.split(";"))
         wanted = dict(part.split("=", 1) for part in parameters if "=" in part)
@@ -65,12 +68,23 @@ def form_of(accept: str, query: dict[str, str]) -> Form:
             kind = wanted["as"].removesuffix("List")
             if kind in ("Table", "PartialObjectMetadata"):
                 return Form(kind, query.get("includeObject", "Metadata"))
+    if accept and not any(known in accept for known in _ANSWERED):
+        raise not_acceptable()
     return Form()
 
 
 def presented(served: Served, record: Record) -> bytes:
     shown = served.kind.presented(record.data, record.decode, served.api_version)
     return shown if isinstance(shown, bytes) else msgspec.json.encode(shown)
+
+
+def _item(served: Served, record: Record) -> bytes:
+    """In lists of built-in kinds the elements do not say what they are."""
+    shown = presented(served, record)
+    if served.kind.custom:
+        return shown
+    head = msgspec.json.encode({"apiVersion": served.api_version, "kind": served.kind.name})[:-1] + b","
+    return b"{" + shown.removeprefix(head) if shown.startswith(head) else shown
 
 
 def partial(obj: Obj) -> Obj:

@@ -6,10 +6,12 @@ import asyncio
 import logging
 from collections import OrderedDict
 
-from rayfleet.apiserver import ending, garbage
+from rayfleet.apiserver import ending, endpoint_slices, garbage, quota
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.custom import DEFINITIONS
-from rayfleet.apiserver.record import ADDED, DELETED, Change, Record
+from rayfleet.apiserver.namespace_content import furnish
+from rayfleet.apiserver.pod_admission import ACCOUNT, AUTHORITY
+from rayfleet.apiserver.record import ADDED, DELETED, MODIFIED, Change, Record
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +30,7 @@ class Housekeeping:
         self._api = api
         self._due: OrderedDict[Key, None] = OrderedDict()
         self._events: OrderedDict[Key, float] = OrderedDict()
+        self._selectors = endpoint_slices.Selectors()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._next: asyncio.Handle | None = None
         self._sweep: asyncio.Handle | None = None
@@ -72,6 +75,12 @@ class Housekeeping:
         record = change.record
         if record.resource == "events":
             self._follow_event(change)
+        elif record.resource in ("services", "pods"):
+            self._follow_endpoints(change)
+        elif record.resource == "namespaces" and change.type == ADDED:
+            self._add(record)
+        if change.type != MODIFIED or record.resource in ("pods", "resourcequotas"):
+            self._follow_quotas(change)
         if change.type == DELETED:
             self._follow_deletion(record)
         elif b'"deletionTimestamp":' in record.data or not all(garbage.owns(self._api, uid, record) for uid in record.owners):
@@ -80,8 +89,10 @@ class Housekeeping:
     def _follow_deletion(self, record: Record) -> None:
         for dependent in self._api.store.dependents(record.uid):
             self._add(dependent)
-        # Whoever waits for the end of this object may be ready now.
         store = self._api.store
+        if record.name in (ACCOUNT, AUTHORITY) and (home := store.get("namespaces", "", record.namespace)) is not None:
+            self._add(home)
+        # Whoever waits for the end of this object may be ready now.
         holders = [store.by_uid(uid) for uid in record.owners]
         if store.is_empty(record.namespace):
             holders.append(store.get("namespaces", "", record.namespace))
@@ -90,6 +101,23 @@ class Housekeeping:
         for waiting in holders:
             if waiting is not None and b'"deletionTimestamp":' in waiting.data:
                 self._add(waiting)
+
+    def _follow_endpoints(self, change: Change) -> None:
+        record = change.record
+        if record.resource == "services":
+            self._selectors.follow(change)
+            if change.type != DELETED:
+                self._add(record)
+            return
+        names = {name for each in (record, change.previous) if each is not None for name in self._selectors.of(each)}
+        for name in sorted(names):
+            if (service := self._api.store.get("services", record.namespace, name)) is not None:
+                self._add(service)
+
+    def _follow_quotas(self, change: Change) -> None:
+        """What is in use of a quota is shown, a moment later."""
+        for shown in self._api.store.select("resourcequotas", change.record.namespace) if change.record.namespace else ():
+            self._add(shown)
 
     def _follow_event(self, change: Change) -> None:
         key = (change.record.resource, change.record.namespace, change.record.name)
@@ -124,9 +152,16 @@ class Housekeeping:
 
     def _look_at(self, record: Record) -> None:
         if record.resource == "namespaces":
-            ending.end_namespace(self._api, record)
+            if garbage.terminating(record):
+                ending.end_namespace(self._api, record)
+            else:
+                furnish(self._api, record.name)
         elif record.resource == DEFINITIONS:
             ending.end_definition(self._api, record)
+        elif record.resource == "services":
+            endpoint_slices.sync(self._api, record)
+        elif record.resource == "resourcequotas":
+            quota.refresh(self._api, record)
         for dependent in garbage.release(self._api, record):
             self._add(dependent)
         current = self._api.store.get(record.resource, record.namespace, record.name)

@@ -37,6 +37,7 @@ _KEY_RULE = (
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
     "'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 )
+STANDARD_FINALIZERS = frozenset({"kubernetes", "foregroundDeletion", "orphan"})
 ANNOTATIONS_LIMIT = 256 * 1024
 
 _RULES = {
@@ -73,6 +74,9 @@ ORDER = (
 )
 
 
+KNOWN = frozenset({*ORDER, "selfLink"})
+
+
 def timestamp(now: float) -> str:
     """RFC 3339 in whole seconds, as metav1.Time."""
     return _second(int(now))
@@ -85,6 +89,10 @@ def _second(now: int) -> str:
 
 def tidied(meta: Obj) -> Obj:
     """Only ObjectMeta's fields, in a fixed order, the empty ones left out. Raises 400 for wrong types."""
+    for name in ("name", "generateName", "namespace", "uid", "resourceVersion"):
+        if meta.get(name) is not None and not isinstance(meta[name], str):
+            kind = "bool" if isinstance(meta[name], bool) else "number" if isinstance(meta[name], (int, float)) else "object"
+            raise bad_request(f"json: cannot unmarshal {kind} into Go struct field ObjectMeta.metadata.{name} of type string")
     for name in ("labels", "annotations"):
         _check_strings(name, meta.get(name))
     for name in ("ownerReferences", "finalizers"):
@@ -96,19 +104,29 @@ def tidied(meta: Obj) -> Obj:
     return {name: meta[name] for name in ORDER if meta.get(name) not in (None, "", {}, [])}
 
 
-def check(meta: Obj, rule: str) -> list[Cause]:
-    causes = check_name("metadata.name", meta.get("name", ""), rule)
+def check(meta: Obj, rule: str, *, typed: bool = False) -> list[Cause]:
+    """`typed`: of a built-in kind, for which finalizers have a further rule."""
+    causes = _check_prefix(meta.get("generateName"), rule) + check_name("metadata.name", meta.get("name", ""), rule)
     for key, value in meta.get("labels", {}).items():
         causes += check_label("metadata.labels", key, value)
     for key in meta.get("annotations", {}):
-        causes += _check_key("metadata.annotations", key.lower())
+        causes += check_key("metadata.annotations", key.lower())
     size = sum(len(key) + len(value) for key, value in meta.get("annotations", {}).items())
     if size > ANNOTATIONS_LIMIT:
         causes.append(Cause("metadata.annotations", "FieldValueTooLong", f"Too long: may not be more than {ANNOTATIONS_LIMIT} bytes"))
     causes += _check_owners(meta.get("ownerReferences", ()))
-    for finalizer in meta.get("finalizers", ()):
-        causes += _check_key("metadata.finalizers", str(finalizer))
+    for index, finalizer in enumerate(meta.get("finalizers", ())):
+        causes += check_key("metadata.finalizers", str(finalizer))
+        if typed and "/" not in str(finalizer) and finalizer not in STANDARD_FINALIZERS:
+            text = "name is neither a standard finalizer name nor is it fully qualified"
+            causes.append(invalid_value(f"metadata.finalizers[{index}]", finalizer, text))
     return causes
+
+
+def _check_prefix(prefix: str | None, rule: str) -> list[Cause]:
+    """A generateName may end with what the drawn letters make good."""
+    wrong = check_name("metadata.generateName", prefix[:-1] + "a" if prefix.endswith("-") else prefix, rule) if prefix else []
+    return [invalid_value(cause.field, prefix, cause.message.split(": ", 2)[2]) for cause in wrong]
 
 
 def check_name(path: str, name: Any, rule: str) -> list[Cause]:
@@ -121,15 +139,17 @@ def check_name(path: str, name: Any, rule: str) -> list[Cause]:
     causes = []
     if len(name) > limit:
         causes.append(invalid_value(path, name, f"must be no more than {limit} characters"))
-    if not pattern.fullmatch(name):
+    if rule in ("label", "service") and "." in name:
+        causes.append(invalid_value(path, name, "must not contain dots"))
+    elif not pattern.fullmatch(name):
         causes.append(invalid_value(path, name, text))
     return causes
 
 
 def check_label(path: str, key: str, value: str) -> list[Cause]:
-    causes = _check_key(path, key)
+    causes = check_key(path, key)
     if len(value) > 63:
-        causes.append(invalid_value(path, value, "must be no more than 63 characters"))
+        causes.append(invalid_value(path, value, "must be no more than 63 bytes"))
     if value and not QUALIFIED.fullmatch(value):
         causes.append(invalid_value(path, value, _VALUE_RULE))
     return causes
@@ -145,13 +165,15 @@ def check_new_finalizers(old: Obj, new: Obj) -> list[Cause]:
     return [not_allowed("metadata.finalizers", text)]
 
 
-def _check_key(path: str, key: str) -> list[Cause]:
+def check_key(path: str, key: str) -> list[Cause]:
     prefix, slash, name = key.rpartition("/")
     causes = []
-    if slash and not (SUBDOMAIN.fullmatch(prefix) and len(prefix) <= 253):
+    if slash and not prefix:
+        causes.append(invalid_value(path, key, "prefix part must be non-empty"))
+    elif slash and not (SUBDOMAIN.fullmatch(prefix) and len(prefix) <= 253):
         causes.append(invalid_value(path, key, f"prefix part {_SUBDOMAIN_RULE}"))
     if len(name) > 63:
-        causes.append(invalid_value(path, key, "name part must be no more than 63 characters"))
+        causes.append(invalid_value(path, key, "name part must be no more than 63 bytes"))
     if not QUALIFIED.fullmatch(name):
         causes.append(invalid_value(path, key, _KEY_RULE))
     return causes
@@ -161,7 +183,10 @@ def _check_owners(owners: list[Obj]) -> list[Cause]:
     causes = []
     for index, owner in enumerate(owners):
         missing = [name for name in ("apiVersion", "kind", "name", "uid") if not owner.get(name)]
-        causes += [invalid_value(f"metadata.ownerReferences[{index}].{name}", "", f"{name} must not be empty") for name in missing]
+        causes += [required(f"metadata.ownerReferences[{index}].{name}", "must not be empty") for name in missing]
+        if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
+            text = "/v1, Kind=Event is disallowed from being an owner"
+            causes.append(invalid_value(f"metadata.ownerReferences[{index}]", owner, text))
     controllers = [owner for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
         named = " and ".join(f"{owner.get('kind')}/{owner.get('name')}" for owner in controllers[:2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from rayfleet.apiserver.status_error import StatusError, bad_request
+from rayfleet.apiserver.status_error import StatusError, bad_request, patch_refused
 
 OPERATIONS_LIMIT = 10_000
 
@@ -26,7 +26,7 @@ def merged(target: Any, patch: Any) -> Any:
 def edited(target: Any, operations: Any) -> Any:
     """Applies a JSON patch. Raises 400 for text that is no patch, 422 when an operation does not apply."""
     if not isinstance(operations, list):
-        raise bad_request("json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+        raise bad_request("error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp")
     if len(operations) > OPERATIONS_LIMIT:
         text = f"The allowed maximum operations in a JSON patch is {OPERATIONS_LIMIT}, got {len(operations)}"
         raise StatusError(413, "RequestEntityTooLarge", text)
@@ -56,7 +56,7 @@ def _operate(document: dict[str, Any], operation: dict[str, Any]) -> None:
             _remove(document, source)
         _add(document, path, value)
     else:
-        raise bad_request(f"Unexpected kind: {op}")
+        raise patch_refused()
 
 
 def _value(operation: dict[str, Any]) -> Any:
@@ -82,7 +82,7 @@ def _child(node: Any, key: str) -> Any:
         return node[key]
     if isinstance(node, list):
         return node[_index(node, key, len(node) - 1)]
-    raise _missing(key)
+    raise patch_refused()
 
 
 def _get(document: Any, path: list[str]) -> Any:
@@ -96,7 +96,7 @@ def _add(document: Any, path: list[str], value: Any) -> None:
     elif isinstance(parent, dict):
         parent[key] = value
     else:
-        raise _missing(key)
+        raise patch_refused()
 
 
 def _replace(document: Any, path: list[str], value: Any) -> None:
@@ -106,7 +106,7 @@ def _replace(document: Any, path: list[str], value: Any) -> None:
     elif isinstance(parent, dict):
         parent[key] = value
     else:
-        raise _missing(key)
+        raise patch_refused()
 
 
 def _remove(document: Any, path: list[str]) -> None:
@@ -116,7 +116,7 @@ def _remove(document: Any, path: list[str]) -> None:
     elif isinstance(parent, dict) and key in parent:
         del parent[key]
     else:
-        raise _missing(key)
+        raise patch_refused()
 
 
 def _test(document: Any, path: list[str], wanted: Any) -> None:
@@ -125,18 +125,10 @@ def _test(document: Any, path: list[str], wanted: Any) -> None:
     except StatusError:
         found = None
     if found != wanted or isinstance(found, bool) != isinstance(wanted, bool):
-        raise _refused(f"testing value {'/'.join(path)} failed: test failed")
+        raise patch_refused()
 
 
 def _index(items: list[Any], key: str, last: int) -> int:
     if key.isdecimal() and int(key) <= last:
         return int(key)
-    raise _refused(f"Unable to access invalid index: {key}: invalid index referenced")
-
-
-def _missing(key: str) -> StatusError:
-    return _refused(f"unable to find nonexistent key: {key}: missing value")
-
-
-def _refused(why: str) -> StatusError:
-    return StatusError(422, "Invalid", f"the server rejected our request due to an error in our request: {why}")
+    raise patch_refused()

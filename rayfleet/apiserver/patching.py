@@ -11,7 +11,7 @@ from rayfleet.apiserver.call import Call, decoded
 from rayfleet.apiserver.options import WriteOptions
 from rayfleet.apiserver.patch import edited, merged
 from rayfleet.apiserver.record import Obj
-from rayfleet.apiserver.status_error import bad_request, invalid, required, unsupported_media
+from rayfleet.apiserver.status_error import StatusError, bad_request, invalid, required, unsupported_media
 from rayfleet.apiserver.strategic import strategically_merged
 
 JSON_PATCH, MERGE_PATCH = "application/json-patch+json", "application/merge-patch+json"
@@ -22,9 +22,14 @@ def apply_patch(call: Call) -> web.Response:
     """Raises 415 for a kind of patch that the kind of object does not take."""
     media = call.request.content_type
     accepted = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH] if call.kind.custom else [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH]
+    if media not in accepted and not call.kind.custom:
+        raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", bare=True)
     if media not in accepted:
         raise unsupported_media(accepted)
-    body = decoded(call.body, media)
+    try:
+        body = decoded(call.body, media)
+    except StatusError as failure:
+        raise bad_request("invalid JSON patch") from failure
     if media == APPLY_PATCH:
         return _apply(call, body)
     options = call.options()
@@ -36,7 +41,8 @@ def apply_patch(call: Call) -> web.Response:
         return merged(obj, body) if media == MERGE_PATCH else strategically_merged(obj, body)
 
     if media != JSON_PATCH and not isinstance(body, dict):
-        raise bad_request("json: cannot unmarshal into Go value of type map[string]interface {}")
+        found = "array" if isinstance(body, list) else type(body).__name__
+        raise bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
     record = writing.patch(call.api, call.served, record, edit, options, subresource=call.address.subresource)
     return call.answer(record, 200, options)
 

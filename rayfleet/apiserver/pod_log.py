@@ -19,8 +19,10 @@ async def pod_log(call: Call) -> web.StreamResponse:
     pod = require_found(call.api, call.served, call.address.namespace or "", call.address.name).decode()
     container = _container(pod, call.query.get("container", ""))
     node = pod["spec"].get("nodeName")
+    if (tail := call.query.get("tailLines")) and not tail.isdecimal():
+        raise bad_request(f'strconv.ParseInt: parsing "{tail}": invalid syntax')
     if not node:
-        raise bad_request(f"pod {pod['metadata']['name']} does not have a host assigned")
+        return web.Response(status=204)  # no kubelet has it yet, so there is nothing to read
     base, authorization = _kubelet(call, node), call.request.headers.get("Authorization")
     url = f"{base}/containerLogs/{call.address.namespace}/{call.address.name}/{container}"
     query = {name: call.query[name] for name in PASSED_ON if name in call.query}

@@ -6,9 +6,11 @@ from typing import Any
 
 from rayfleet.apiserver.metadata import LABEL, check_name
 from rayfleet.apiserver.pod_defaults import PROBES
+from rayfleet.apiserver.pod_resources import check_resources
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.status_error import Cause, duplicate, invalid_value, not_allowed, not_supported, required
 
+_PORT_NAME = "of lower case letters, digits and '-', with at least one letter"
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
@@ -54,7 +56,8 @@ def _check_volumes(volumes: list[Obj], path: str, causes: list[Cause]) -> set[st
             causes.append(duplicate(f"{path}[{index}].name", name))
         names.add(str(name))
         if len([field for field in volume if field != "name"]) > 1:
-            causes.append(not_allowed(f"{path}[{index}]", "may not specify more than 1 volume type"))
+            second = [field for field in volume if field != "name"][1]
+            causes.append(not_allowed(f"{path}[{index}].{second}", "may not specify more than 1 volume type"))
     return names
 
 
@@ -69,6 +72,7 @@ def _check_container(container: Obj, path: str, names: set[str], volumes: set[st
     if container["imagePullPolicy"] not in PULL_POLICIES:
         causes.append(not_supported(f"{path}.imagePullPolicy", container["imagePullPolicy"], PULL_POLICIES))
     causes += _check_ports(container.get("ports") or [], f"{path}.ports")
+    causes += check_resources(container.get("resources") or {}, f"{path}.resources")
     causes += _check_env(container.get("env") or [], f"{path}.env")
     causes += _check_mounts(container.get("volumeMounts") or [], f"{path}.volumeMounts", volumes)
     for field in PROBES:
@@ -84,7 +88,7 @@ def _check_ports(ports: list[Obj], path: str) -> list[Cause]:
         name, number = port.get("name"), port.get("containerPort")
         if name:
             if not (LABEL.fullmatch(name) and len(name) <= 15 and any(letter.isalpha() for letter in name)):
-                text = "must be no more than 15 characters, of lower case letters, digits and '-', with at least one letter"
+                text = "must be no more than 15 characters" if len(name) > 15 else _PORT_NAME
                 causes.append(invalid_value(f"{path}[{index}].name", name, text))
             if name in names:
                 causes.append(duplicate(f"{path}[{index}].name", name))
@@ -107,6 +111,9 @@ def _check_env(variables: list[Obj], path: str) -> list[Cause]:
         elif "=" in name:
             text = "a valid environment variable name must consist only of printable ASCII characters other than '='"
             causes.append(invalid_value(f"{path}[{index}].name", name, text))
+        if variable.get("valueFrom") == {}:
+            text = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+            causes.append(invalid_value(f"{path}[{index}].valueFrom", "", text))
         if variable.get("value") and variable.get("valueFrom"):
             causes.append(invalid_value(f"{path}[{index}].valueFrom", "", "may not be specified when `value` is not empty"))
     return causes

@@ -11,6 +11,7 @@ import msgspec
 from aiohttp import web
 
 from rayfleet.apiserver.call import Call
+from rayfleet.apiserver.list_options import check_list_options
 from rayfleet.apiserver.record import Record
 from rayfleet.apiserver.status_error import StatusError, bad_request, expired
 from rayfleet.apiserver.writing import require_found
@@ -68,7 +69,11 @@ def list_objects(call: Call, snapshots: Snapshots) -> web.Response:
         found = call.api.store.select(call.kind.resource, _space(call))
         records = tuple(found) if selector.everything else tuple(record for record in found if selector.matches(record))
         snapshot = Snapshot(call.api.store.version, records)
-    meta: dict[str, object] = {"resourceVersion": str(snapshot.version)}
+    # As a real server: lists of custom kinds say that nothing follows, those of built-in kinds say nothing.
+    meta: dict[str, object] = {
+        "resourceVersion": str(snapshot.version),
+        **({"continue": ""} if call.kind.custom and not call.form.kind else {}),
+    }
     page = snapshot.records[offset:]
     if limit and len(page) > limit:
         page = page[:limit]
@@ -87,6 +92,10 @@ def _space(call: Call) -> str | None:
 
 def _check_version(call: Call) -> None:
     """This server always answers with the newest state, so only an exact older version and a future one cannot be served."""
+    check_list_options(call.query)
+    if (text := call.query.get("resourceVersion", "")) and not text.isdecimal():
+        why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise bad_request(f"invalid resource version: {why}")
     wanted, newest = call.number("resourceVersion"), call.api.store.version
     if wanted > newest:
         raise StatusError(504, "Timeout", f"Too large resource version: {wanted}, current: {newest}", {"retryAfterSeconds": 1})
@@ -103,5 +112,5 @@ def _opened(token: str) -> tuple[str, int]:
     try:
         key, offset = msgspec.json.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)), type=tuple[str, int])
     except (msgspec.DecodeError, binascii.Error, ValueError):
-        raise bad_request("continue key is not valid") from None
+        raise bad_request("invalid continue token: continue key is not valid") from None
     return key, max(0, offset)

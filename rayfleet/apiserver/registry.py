@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rayfleet.apiserver.kind import Kind
+
+_VERSION = re.compile(r"v(?P<major>\d+)((?P<stage>alpha|beta)(?P<minor>\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,10 @@ class Registry:
                 yield served
 
 
-def _priority(version: str) -> tuple[int, str]:
-    """Stable versions before beta before alpha, as Kubernetes orders them."""
-    return (2 if "alpha" in version else 1 if "beta" in version else 0, version)
+def _priority(version: str) -> tuple[int, int, int, str]:
+    """Stable versions before beta before alpha, in each the newest first, as Kubernetes orders them."""
+    found = _VERSION.fullmatch(version)
+    if found is None:
+        return (3, 0, 0, version)
+    stage = {None: 0, "beta": 1, "alpha": 2}[found["stage"]]
+    return (stage, -int(found["major"]), -int(found["minor"] or 0), version)

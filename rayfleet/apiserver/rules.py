@@ -64,6 +64,8 @@ class Rule:
             return Cause(at, reason, f"Required value: {message}")
         if reason == "FieldValueDuplicate":
             return Cause(at, reason, f"Duplicate value: {shown(value)}")
+        if isinstance(value, (dict, list)):
+            return Cause(at, "FieldValueInvalid", f"Invalid value: {message}")
         return Cause(at, "FieldValueInvalid", f"Invalid value: {shown(value)}: {message}")
 
 

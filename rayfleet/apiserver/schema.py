@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rayfleet.apiserver.list_types import Lists
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.rules import Rules
 from rayfleet.apiserver.status_error import Cause, invalid_value, not_supported, quote, required
@@ -25,10 +26,10 @@ _LISTS = ("allOf", "anyOf", "oneOf")
 UNCHECKED = Cause(
     "<nil>",
     "FieldValueInvalid",
-    'Invalid value: "null": some validation rules were not checked because the object was invalid; '
+    "Invalid value: null: some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation",
 )
-_BLOCKING = frozenset({"FieldValueRequired", "FieldValueTypeInvalid", "FieldValueTooLong", "FieldValueTooMany"})
+_BLOCKING = frozenset({"FieldValueNotSupported", "FieldValueRequired", "FieldValueTypeInvalid", "FieldValueTooLong", "FieldValueTooMany"})
 _MISSING = object()
 
 
@@ -43,6 +44,7 @@ class StructuralSchema:
         self._root = Node(root)
         self._schema = schema
         self._rules = Rules(schema)
+        self._lists = Lists(schema)
         self._validator: Any = None
 
     def prune(self, obj: Obj) -> list[str]:
@@ -57,10 +59,14 @@ class StructuralSchema:
         return self._checked(obj, old, self._rules)
 
     def check_status(self, part: Obj, old: Obj) -> list[Cause]:
-        return [cause for cause in self._checked(part, old, self._rules.below("status")) if cause.field.startswith("status")]
+        causes = [each for each in self._checked(part, old, self._rules.below("status")) if each.field.startswith(("status", "<nil>"))]
+        # A status is judged as if it stood alone.
+        return [
+            Cause(each.field, each.reason, each.message.replace(f" {each.field} in body", f" {each.field[7:]} in body")) for each in causes
+        ]
 
     def _checked(self, obj: Obj, old: Obj | None, rules: Rules) -> list[Cause]:
-        causes = self._schema_causes(obj, old)
+        causes = self._schema_causes(obj, old) + list(self._lists.check(obj))
         if not rules.any:
             return causes
         if any(cause.reason in _BLOCKING for cause in causes):
@@ -105,6 +111,11 @@ def _json_schema(schema: Obj) -> Obj:
         if schema.get(bound) is not None:
             exclusive = "exclusive" + bound.capitalize()
             result[exclusive if schema.get(exclusive) else bound] = schema[bound]
+    if schema.get("x-kubernetes-embedded-resource"):
+        result["required"] = [
+            *result.get("required", ()),
+            *(name for name in ("apiVersion", "kind") if name not in result.get("required", ())),
+        ]
     if properties := schema.get("properties"):
         result["properties"] = {name: _json_schema(child) for name, child in properties.items()}
     for name in ("items", "additionalProperties", "not"):

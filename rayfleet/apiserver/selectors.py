@@ -13,6 +13,7 @@ Test = Callable[[dict[str, str]], bool]
 
 _SET = re.compile(r"^\s*(?P<key>[^\s!=,()]+)\s+(?P<word>in|notin)\s+\((?P<values>[^()]*)\)\s*$")
 _EQUAL = re.compile(r"^\s*(?P<key>[^\s!=,()]+)\s*(?P<sign>==|=|!=)\s*(?P<value>[^\s!=,()]*)\s*$")
+_ORDER = re.compile(r"^\s*(?P<key>[^\s!=,()<>]+)\s*(?P<sign>[<>])\s*(?P<value>-?\d+)\s*$")
 _EXISTS = re.compile(r"^\s*(?P<absent>!)?\s*(?P<key>[^\s!=,()]+)\s*$")
 _COMMA = re.compile(r",(?![^()]*\))")
 
@@ -52,6 +53,8 @@ def _label_test(term: str) -> Test:
         return lambda labels: labels.get(key) not in values
     if found := _EQUAL.match(term):
         return _equality(found["key"], found["sign"], found["value"])
+    if found := _ORDER.match(term):
+        return _order(found["key"], found["sign"], int(found["value"]))
     if found := _EXISTS.match(term):
         key, absent = found["key"], bool(found["absent"])
         return lambda labels: (key not in labels) == absent
@@ -66,6 +69,16 @@ def _field_test(term: str, known: frozenset[str]) -> Test:
         raise bad_request(f"field label not supported: {found['key']}")
     key, value, equal = found["key"], found["value"], found["sign"] != "!="
     return lambda fields: (fields.get(key, "") == value) == equal
+
+
+def _order(key: str, sign: str, limit: int) -> Test:
+    def test(labels: dict[str, str]) -> bool:
+        value = labels.get(key, "")
+        if not value.lstrip("-").isdecimal():
+            return False
+        return int(value) > limit if sign == ">" else int(value) < limit
+
+    return test
 
 
 def _equality(key: str, sign: str, value: str) -> Test:

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from aiohttp import web
 
+from rayfleet.apiserver.account_token import new_key
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.auth import Tokens
 from rayfleet.apiserver.bootstrap import open_api
 from rayfleet.apiserver.http import Http
 from rayfleet.apiserver.store import Store
 
-STATE_FILE = "state.sqlite"
+STATE_FILE, KEY_FILE = "state.sqlite", "service-account.key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class ApiServerSettings:
     unix: Path | None = None
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    authority: Path | None = None
+    """what signed `tls_cert`: Pods find it in the ConfigMap kube-root-ca.crt"""
     tokens: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     window: int = 10_000
     """changes kept per resource for watches that come back"""
@@ -52,7 +55,9 @@ class ApiServer:
 async def serve(settings: ApiServerSettings, *, ready: Callable[[], None] = lambda: None) -> None:
     """Serves until SIGTERM or SIGINT. Raises OSError (address in use), sqlite3.Error (state unusable), RuntimeError (state lost)."""
     settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    server = ApiServer(Store(settings.state / STATE_FILE, window=settings.window), tokens=Tokens(settings.tokens))
+    authority = settings.authority.read_text() if settings.authority else ""
+    api = open_api(Store(settings.state / STATE_FILE, window=settings.window), authority=authority, key=_key(settings.state))
+    server = ApiServer(api.store, tokens=Tokens(settings.tokens), api=api)
     runner = web.AppRunner(server.app(), access_log=None, handler_cancellation=True, shutdown_timeout=2.0)
     await runner.setup()
     stop = asyncio.Event()
@@ -70,6 +75,17 @@ async def serve(settings: ApiServerSettings, *, ready: Callable[[], None] = lamb
         await runner.cleanup()
     if server.failed.is_set():
         raise RuntimeError("the state file could not be written")
+
+
+def _key(state: Path) -> bytes:
+    """Signs the tokens of service accounts; made once."""
+    file = state / KEY_FILE
+    if not file.exists():
+        file.touch(mode=0o600)
+    if not (key := file.read_bytes()):
+        key = new_key()
+        file.write_bytes(key)
+    return key
 
 
 async def _listen(runner: web.AppRunner, settings: ApiServerSettings) -> None:

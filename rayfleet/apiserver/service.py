@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import TYPE_CHECKING
 
+from rayfleet.apiserver import quota
 from rayfleet.apiserver.addresses import NODE_PORTS, SERVICE_NETWORK
-from rayfleet.apiserver.metadata import LABEL
+from rayfleet.apiserver.core_rules import is_address, wrong_address
+from rayfleet.apiserver.metadata import LABEL, check_label, check_name
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.status_error import Cause, StatusError, duplicate, invalid, invalid_value, not_supported, required
 
 if TYPE_CHECKING:
     from rayfleet.apiserver.api import Api
 
+PROTOCOLS = ("SCTP", "TCP", "UDP")
+TARGET = re.compile(r"[-a-z0-9]+")
+_UNUSED = {
+    "ExternalName": ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy", "externalTrafficPolicy"),
+    "ClusterIP": ("externalTrafficPolicy",),
+}
+"""what another type left behind"""
 TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 
 
@@ -53,8 +63,19 @@ def check_service(obj: Obj, old: Obj | None) -> list[Cause]:
     if spec["type"] == "ExternalName" and not spec.get("externalName"):
         causes.append(required("spec.externalName"))
     address = spec.get("clusterIP")
-    if address and address != "None" and not _is_service_address(address):
-        causes.append(invalid_value("spec.clusterIPs[0]", address, f"the provided IP is not in the valid range {SERVICE_NETWORK}"))
+    if address and address != "None" and not is_address(address):
+        causes.append(wrong_address("spec.clusterIPs[0]", address))
+    elif address and address != "None" and not _is_service_address(address):
+        text = f"failed to allocate IP {address}: the provided network does not match the current range"
+        causes.append(invalid_value("spec.clusterIPs", [address], text))
+    if spec["sessionAffinity"] not in ("ClientIP", "None"):
+        causes.append(not_supported("spec.sessionAffinity", spec["sessionAffinity"], ("ClientIP", "None")))
+    for key, value in (spec.get("selector") or {}).items():
+        causes += check_label("spec.selector", key, value)
+    wrong = [(index, each) for index, each in enumerate(spec.get("externalIPs") or ()) if not is_address(each)]
+    causes += [wrong_address(f"spec.externalIPs[{index}]", each) for index, each in wrong]
+    if address == "None" and spec["type"] in ("NodePort", "LoadBalancer"):
+        causes.append(invalid_value("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {spec['type']} services"))
     before = old["spec"].get("clusterIP") if old else None
     if address and before and address != before and "ExternalName" not in (spec["type"], old["spec"]["type"] if old else ""):
         causes.append(invalid_value("spec.clusterIPs[0]", [address], "may not change once set"))
@@ -63,8 +84,11 @@ def check_service(obj: Obj, old: Obj | None) -> list[Cause]:
 
 def admit_service(api: Api, obj: Obj, old: Obj | None) -> None:
     """Gives the address and the node ports, or takes over those of before. Raises 422 when what is asked for is taken."""
+    quota.admit(api, "services", obj, old)
     spec = obj["spec"]
     before = old["spec"] if old else {}
+    for name in _UNUSED.get(spec["type"], ()):
+        spec.pop(name, None)
     if spec["type"] == "ExternalName":
         return
     if not spec.get("clusterIP") and spec.get("clusterIPs"):
@@ -72,7 +96,7 @@ def admit_service(api: Api, obj: Obj, old: Obj | None) -> None:
     if not spec.get("clusterIP"):
         spec["clusterIP"] = before.get("clusterIP") or api.addresses.free()
     elif spec["clusterIP"] not in ("None", before.get("clusterIP")) and api.addresses.holds(spec["clusterIP"]):
-        text = "failed to allocate IP: provided IP is already allocated"
+        text = f"failed to allocate IP {spec['clusterIP']}: provided IP is already allocated"
         raise _refused(obj, invalid_value("spec.clusterIPs", [spec["clusterIP"]], text))
     spec["clusterIPs"] = [spec["clusterIP"]]
     _give_node_ports(api, obj, before)
@@ -109,11 +133,14 @@ def _check_ports(ports: list[Obj]) -> list[Cause]:
         if len(ports) > 1 and not name:
             causes.append(required(f"{path}.name"))
         elif name and not (LABEL.fullmatch(str(name)) and len(name) <= 63):
-            causes.append(invalid_value(f"{path}.name", name, "must be a DNS-1123 label"))
+            causes += check_name(f"{path}.name", name, "label")
         if name and name in names:
             causes.append(duplicate(f"{path}.name", name))
         if not isinstance(number, int) or not 1 <= number <= 65535:
             causes.append(invalid_value(f"{path}.port", number or 0, "must be between 1 and 65535, inclusive"))
+        if port["protocol"] not in PROTOCOLS:
+            causes.append(not_supported(f"{path}.protocol", port["protocol"], PROTOCOLS))
+        causes += _check_target(f"{path}.targetPort", port.get("targetPort"))
         if (port["protocol"], number) in numbers:
             causes.append(duplicate(path, {"port": number, "protocol": port["protocol"]}))
         if port.get("nodePort") and port["nodePort"] not in NODE_PORTS:
@@ -122,6 +149,15 @@ def _check_ports(ports: list[Obj]) -> list[Cause]:
         names.add(name)
         numbers.add((port["protocol"], number))
     return causes
+
+
+def _check_target(path: str, target: object) -> list[Cause]:
+    if isinstance(target, str):
+        wrong = not TARGET.fullmatch(target)
+        return [invalid_value(path, target, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")] if wrong else []
+    if isinstance(target, int) and not 1 <= target <= 65535:
+        return [invalid_value(path, target, "must be between 1 and 65535, inclusive")]
+    return []
 
 
 def _is_service_address(text: str) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rayfleet.api.quantity import parse
 from rayfleet.apiserver.record import Obj
-from rayfleet.apiserver.status_error import StatusError, bad_request
+from rayfleet.apiserver.status_error import StatusError, bad_request, malformed
 
 Types = Mapping[str, Mapping[str, str]]
 
@@ -31,6 +32,7 @@ _PYTHON: dict[str, tuple[type, ...]] = {
     "x": (str, int),
     "o": (dict,),
 }
+WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _OMITTED = {"s": "", "i": 0, "b": False}
 
 
@@ -77,12 +79,21 @@ class Shape:
             self._require(isinstance(value, dict), value, "map[string]" + self._go(wanted[1:]), field)
             for key, member in value.items():
                 self._value(member, wanted[1:], f"{path}.{key}", field, unknown)
+                if wanted == "{q":
+                    value[key] = self._quantity(member)
         elif wanted in _PYTHON:
             fits = isinstance(value, _PYTHON[wanted]) and (not isinstance(value, bool) or wanted in "bB")
             self._require(fits, value, self._go(wanted), field)
         else:
             self._require(isinstance(value, dict), value, self._go(wanted), field)
             self._members(value, wanted, path, unknown)
+
+    def _quantity(self, value: Any) -> str:
+        """In the one writing that a real API server gives back. Raises 400."""
+        try:
+            return str(parse(value))
+        except ValueError:
+            raise malformed(self._root, "v1", WRONG) from None
 
     def _require(self, fits: bool, value: Any, wanted: str, field: str) -> None:
         if not fits:

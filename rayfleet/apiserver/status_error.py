@@ -29,26 +29,37 @@ class StatusError(Exception):
     reason: str
     message: str
     details: Mapping[str, Any] = field(default_factory=dict)
+    bare: bool = False
+    """shows its details even when they are empty, as what was refused before the kind was known"""
+
+    plain: bool = False
+    """answered as text, without a Status"""
+    warnings: Sequence[str] = ()
+    """what the answer warns of besides"""
 
     def __str__(self) -> str:
         return self.message
 
     def status(self) -> dict[str, Any]:
         status: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-        status |= {"message": self.message, "reason": self.reason}
-        if self.details:
+        status |= {"message": self.message} | ({"reason": self.reason} if self.reason else {})
+        if self.details or self.bare:
             status["details"] = dict(self.details)
         status["code"] = self.code
         return status
 
+    @property
+    def media(self) -> str:
+        return "text/plain" if self.plain else "application/json"
+
     def body(self) -> bytes:
-        return msgspec.json.encode(self.status())
+        return self.message.encode() if self.plain else msgspec.json.encode(self.status())
 
 
 def quote(value: Any) -> str:
     """A value as Go's field errors print it."""
     if value is None:
-        return '"null"'
+        return "null"
     if isinstance(value, dict):
         return msgspec.json.encode(value).decode()
     return msgspec.json.encode(value).decode()
@@ -58,20 +69,31 @@ def bad_request(message: str) -> StatusError:
     return StatusError(400, "BadRequest", message)
 
 
+def malformed(kind: str, version: str, why: str) -> StatusError:
+    """What a typed decoder cannot take."""
+    return bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {why}')
+
+
 def unauthorized() -> StatusError:
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
 def no_such_path() -> StatusError:
-    return StatusError(404, "NotFound", "the server could not find the requested resource", {})
+    return StatusError(404, "NotFound", "the server could not find the requested resource", bare=True)
+
+
+def no_such_page() -> StatusError:
+    """A path of no group at all: answered in plain text, as no group's server is there to answer."""
+    return StatusError(404, "", "404 page not found\n", plain=True)
 
 
 def method_not_allowed() -> StatusError:
-    return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+    return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", bare=True)
 
 
-def not_acceptable(accepted: str) -> StatusError:
-    return StatusError(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
+def not_acceptable() -> StatusError:
+    text = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    return StatusError(406, "NotAcceptable", text, bare=True)
 
 
 def expired(message: str) -> StatusError:
@@ -83,12 +105,17 @@ def unsupported_media(accepted: Sequence[str]) -> StatusError:
     return StatusError(415, "UnsupportedMediaType", text)
 
 
+def patch_refused() -> StatusError:
+    """Kubernetes does not say why."""
+    return StatusError(422, "Invalid", "the server rejected our request due to an error in our request", bare=True)
+
+
 def not_found(group: str, plural: str, name: str) -> StatusError:
     return StatusError(404, "NotFound", f'{_qualified(plural, group)} "{name}" not found', _details(group, plural, name))
 
 
-def already_exists(group: str, plural: str, name: str) -> StatusError:
-    return StatusError(409, "AlreadyExists", f'{_qualified(plural, group)} "{name}" already exists', _details(group, plural, name))
+def already_exists(group: str, plural: str, name: str, why: str = "") -> StatusError:
+    return StatusError(409, "AlreadyExists", f'{why}{_qualified(plural, group)} "{name}" already exists', _details(group, plural, name))
 
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
@@ -124,6 +151,10 @@ def required(field: str, message: str = "") -> Cause:
 
 def duplicate(field: str, value: Any) -> Cause:
     return Cause(field, "FieldValueDuplicate", f"Duplicate value: {quote(value)}")
+
+
+def duplicate_of(field: str, value: Any, other: str) -> Cause:
+    return invalid_value(field, value, f"duplicate of key present in {other}")
 
 
 def not_supported(field: str, value: Any, supported: Sequence[str]) -> Cause:

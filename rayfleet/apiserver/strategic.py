@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rayfleet.apiserver.status_error import bad_request
+from rayfleet.apiserver.status_error import StatusError
 
 MERGE_KEYS = {
     "conditions": ("type",),
@@ -37,13 +37,13 @@ _DELETE_FROM, _ORDER = "$deleteFromPrimitiveList/", "$setElementOrder/"
 
 
 def strategically_merged(target: Any, patch: Any) -> Any:
-    """Raises 400 when an element of a merged list has no key or a directive is unknown. Changes neither argument."""
+    """Raises 500, as Kubernetes does, when an element of a merged list has no key or a directive is unknown. Changes neither argument."""
     if not isinstance(patch, dict):
         return patch
     if patch.get("$patch") == "replace":
         return _bare(patch)
-    if patch.get("$patch") not in (None, "merge", "delete"):
-        raise bad_request(f"Unknown patch type found: {patch['$patch']}")
+    if patch.get("$patch") not in (None, "delete"):
+        raise StatusError(500, "", f"unknown patch type: {patch['$patch']} in map: {_go(patch)}")
     result = dict(target) if isinstance(target, dict) else {}
     if patch.get("$patch") == "delete":
         return {}
@@ -74,7 +74,7 @@ def _merge_field(result: dict[str, Any], key: str, value: Any) -> None:
 
 def _merged_list(field: str, target: list[Any], patch: list[Any]) -> list[Any]:
     if field in PRIMITIVE_SETS:
-        return target + [item for item in patch if item not in target]
+        return [item for item in patch if item not in target] + target
     keys = MERGE_KEYS.get(field)
     if keys is None or not all(isinstance(item, dict) for item in patch):
         return patch
@@ -82,9 +82,10 @@ def _merged_list(field: str, target: list[Any], patch: list[Any]) -> list[Any]:
         return [_bare(item) for item in patch if item.get("$patch") != "replace"]
     merge_key = _merge_key(keys, [*target, *patch])
     result = [dict(item) for item in target]
-    for item in patch:
+    # What is new comes before what was there, in the order of the patch.
+    for item in sorted(patch, key=lambda each: -patch.index(each)):
         if merge_key not in item:
-            raise bad_request(f"map: {item} does not contain declared merge key: {merge_key}")
+            raise StatusError(500, "", f"map: {_go(item)} does not contain declared merge key: {merge_key}")
         _merge_item(result, merge_key, item)
     return result
 
@@ -103,7 +104,7 @@ def _merge_item(result: list[dict[str, Any]], merge_key: str, item: dict[str, An
     elif found:
         result[found[0]] = strategically_merged(result[found[0]], item)
     else:
-        result.append(strategically_merged({}, item))
+        result.insert(0, strategically_merged({}, item))
 
 
 def _apply_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> None:
@@ -138,3 +139,12 @@ def _ordered(field: str, items: list[Any], order: list[Any]) -> list[Any]:
 
 def _bare(patch: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in patch.items() if key not in _DIRECTIVES}
+
+
+def _go(value: Any) -> str:
+    """As Go prints it."""
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{key}:{_go(value[key])}" for key in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(map(_go, value)) + "]"
+    return "<nil>" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,10 +1,10 @@
-"""POST to a subresource: binding, eviction."""
+"""POST to a subresource: binding, eviction, token."""
 
 from __future__ import annotations
 
 from aiohttp import web
 
-from rayfleet.apiserver import deletion, metadata, writing
+from rayfleet.apiserver import account_token, deletion, metadata, writing
 from rayfleet.apiserver.call import Call
 from rayfleet.apiserver.record import Obj, Record, encode
 from rayfleet.apiserver.status_error import bad_request, conflict, method_not_allowed
@@ -13,7 +13,9 @@ CREATED: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": 
 
 
 def post_subresource(call: Call) -> web.Response:
-    """Raises 405 for anything but pods/binding and pods/eviction."""
+    """Raises 405 for anything but pods/binding, pods/eviction and serviceaccounts/token."""
+    if call.address.subresource == "token":
+        return call.respond(encode(account_token.request(call)), 201)
     record = writing.require_found(call.api, call.served, call.address.namespace or "", call.address.name)
     if call.address.subresource == "binding":
         return _bind(call, record)

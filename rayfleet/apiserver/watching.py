@@ -12,8 +12,9 @@ from aiohttp import web
 
 from rayfleet.apiserver.call import Call
 from rayfleet.apiserver.form import partial, presented
+from rayfleet.apiserver.list_options import check_list_options
 from rayfleet.apiserver.record import ADDED, DELETED, MODIFIED, Change, Record
-from rayfleet.apiserver.status_error import Cause, StatusError, expired, invalid
+from rayfleet.apiserver.status_error import StatusError, expired
 from rayfleet.apiserver.table import table_head
 
 BOOKMARK_SECONDS = 30.0
@@ -50,7 +51,7 @@ class Watch:
                 self.lines.append(self._encoded(ADDED, record))
 
     def bookmark(self, version: int, *, initial_end: bool = False) -> None:
-        meta: dict[str, Any] = {"resourceVersion": str(version), "creationTimestamp": None}
+        meta: dict[str, Any] = {"resourceVersion": str(version)}
         if initial_end:
             meta["annotations"] = {"k8s.io/initial-events-end": "true"}
         obj = {"kind": self._served.kind.name, "apiVersion": self._served.api_version, "metadata": meta}
@@ -133,9 +134,10 @@ def _begin(call: Call, subscription: Watch) -> bool:
     """Queues what the client has missed. False when its version is too old: the stream then holds one error."""
     store, wanted = call.api.store, call.query.get("resourceVersion", "")
     initial = call.flag("sendInitialEvents")
-    if initial and call.query.get("resourceVersionMatch") != "NotOlderThan":
-        text = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        raise invalid("meta.k8s.io", "ListOptions", "", [Cause("resourceVersionMatch", "FieldValueForbidden", text)])
+    check_list_options(call.query)
+    if wanted and not wanted.isdecimal():
+        text = f'resourceVersion: Invalid value: "{wanted}": strconv.ParseUint: parsing "{wanted}": invalid syntax'
+        raise StatusError(500, "", text)
     if initial or ("sendInitialEvents" not in call.query and wanted in ("", "0")):
         subscription.seen = store.version
         subscription.offer_initial(store.select(call.kind.resource, call.address.namespace if call.kind.namespaced else None))
@@ -169,6 +171,6 @@ async def _stream(call: Call, subscription: Watch, response: web.StreamResponse,
             async with asyncio.timeout(min(remaining, BOOKMARK_SECONDS)):
                 await subscription.wake.wait()
         except TimeoutError:
-            if bookmarks:
+            if bookmarks and deadline > loop.time():
                 subscription.bookmark(store.published)
     await response.write(b"".join(subscription.lines))

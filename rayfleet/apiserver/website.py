@@ -34,6 +34,7 @@ REVIEWS = {
 class Website:
     def __init__(self, api: Api, tokens: Tokens | None) -> None:
         self._tokens = tokens
+        self._api = api
         self._discovery = Discovery(api.registry)
 
     def page(self, request: web.Request, body: bytes, user: User) -> web.Response | None:
@@ -58,11 +59,11 @@ class Website:
         group_version = path.split("/")
         review = {"apiVersion": "/".join(group_version[2:4]), "kind": REVIEWS[path], "metadata": {}, **review}
         if REVIEWS[path] == "TokenReview":
-            review = review_token(review, self._tokens)
+            review = review_token(self._api, review, self._tokens)
         elif REVIEWS[path] == "SelfSubjectReview":
-            review = review_self(review, user)
+            review = review_self(self._api, review, user)
         else:
-            review = review_access(review)
+            review = review_access(self._api, review, user)
         return _page(review, 201)
 
 

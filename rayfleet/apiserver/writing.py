@@ -10,11 +10,27 @@ from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.deletion import held
 from rayfleet.apiserver.kind import Kind
 from rayfleet.apiserver.options import WriteOptions
-from rayfleet.apiserver.record import Obj, Record
+from rayfleet.apiserver.record import Obj, Record, encode
 from rayfleet.apiserver.registry import Served
-from rayfleet.apiserver.status_error import Cause, already_exists, bad_request, conflict, forbidden, invalid, not_found
+from rayfleet.apiserver.status_error import (
+    Cause,
+    StatusError,
+    already_exists,
+    bad_request,
+    conflict,
+    forbidden,
+    invalid,
+    invalid_value,
+    malformed,
+    not_found,
+)
 
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+UNKNOWN = "\0unknown"
+"""where the unknown fields of the metadata wait to be told of"""
 Edit = Callable[[Obj], Any]
+
+_NAMESPACES = "the namespace of the provided object does not match the namespace sent on the request"
 
 
 def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOptions, *, applied: Obj | None = None) -> Record:
@@ -26,12 +42,14 @@ def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOp
     obj = _decoded(served, body)
     meta = obj["metadata"]
     if meta.get("resourceVersion"):
-        raise bad_request("resourceVersion should not be set on objects to be created")
+        raise StatusError(500, "", "resourceVersion should not be set on objects to be created")
     _set_namespace(kind, meta, namespace)
     if not meta.get("name") and isinstance(meta.get("generateName"), str):
         meta["name"] = api.generated_name(meta["generateName"])
     name = meta.get("name") or ""
     _require_namespace(api, kind, namespace, name)
+    if kind.custom and (definition := api.store.get(DEFINITIONS, "", kind.resource)) and b'"deletionTimestamp":' in definition.data:
+        raise forbidden(kind.group, kind.plural, name, "create not allowed while custom resource definition is terminating")
     for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "generation"):
         meta.pop(field, None)
     if applied:
@@ -44,8 +62,9 @@ def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOp
         obj.pop("status", None)
     _accept(api, served, obj, None, options)
     kind.begin(obj)
-    if api.store.get(kind.resource, namespace, name) is not None:
-        raise already_exists(kind.group, kind.plural, name)
+    if (present := api.store.get(kind.resource, namespace, name)) is not None:
+        dying = "object is being deleted: " if "deletionTimestamp" in present.decode()["metadata"] else ""
+        raise already_exists(kind.group, kind.plural, name, dying)
     kind.admit(api, obj, None)
     return _save(api, kind, namespace, name, obj, options)
 
@@ -54,7 +73,7 @@ def replace(api: Api, served: Served, record: Record, body: Obj, options: WriteO
     """PUT. Without metadata.resourceVersion a core object is replaced unconditionally; a custom one refuses."""
     obj = _decoded(served, body)
     if served.kind.custom and not obj["metadata"].get("resourceVersion"):
-        cause = Cause("metadata.resourceVersion", "FieldValueInvalid", "Invalid value: 0x0: must be specified for an update")
+        cause = Cause("metadata.resourceVersion", "FieldValueInvalid", "Invalid value: 0: must be specified for an update")
         raise invalid(served.kind.group, served.kind.plural, record.name, [cause])
     return _update(api, served, record, obj, options, subresource)
 
@@ -66,7 +85,14 @@ def patch(api: Api, served: Served, record: Record, edit: Edit, options: WriteOp
     wanted = edit(current)
     if not isinstance(wanted, dict):
         raise bad_request("the patch does not leave an object")
-    return _update(api, served, record, _decoded(served, wanted), options, subresource)
+    try:
+        return _update(api, served, record, _decoded(served, wanted), options, subresource)
+    except StatusError as failure:
+        if failure.code != 400 or "cannot be handled as a" not in failure.message:
+            raise
+        # Not what was sent is malformed, but what comes of it.
+        why = failure.message.partition(f"cannot be handled as a {served.kind.name}: ")[2] or failure.message
+        raise invalid("", "", "", [invalid_value("patch", encode(wanted).decode(), why)]) from failure
 
 
 def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOptions, subresource: str) -> Record:
@@ -75,6 +101,7 @@ def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOp
     _check_identity(kind, record, obj["metadata"])
     obj["metadata"] = _updated_metadata(obj["metadata"], old["metadata"])
     if subresource == "status":
+        obj.pop(UNKNOWN, None)
         obj = _only_status(kind, obj, old)
     elif kind.has_status:
         _keep_status(obj, old)
@@ -82,13 +109,17 @@ def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOp
         _accept_status(served, obj, old, options)
     else:
         _accept(api, served, obj, old, options)
+    kind.admit(api, obj, old)
     if kind.counts_generations and _spec_changed(kind, obj, old):
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
-    kind.admit(api, obj, old)
     if obj == old:
         return record
     if _finished(obj):
-        return record if options.dry_run else api.store.remove(record, obj)
+        # The answer shows the version before, as nothing was written any more.
+        last = api.store.draft(kind.resource, record.namespace, record.name, obj)
+        if not options.dry_run:
+            api.store.remove(record)
+        return last
     return _save(api, kind, record.namespace, record.name, obj, options)
 
 
@@ -109,7 +140,12 @@ def _decoded(served: Served, body: Obj) -> Obj:
     if not isinstance(body.get("metadata", {}), dict):
         raise bad_request("json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta")
     obj = kind.stored(body, served.api_version)
-    obj["metadata"] = metadata.tidied(obj["metadata"] or {})
+    if unknown := [f"metadata.{name}" for name in obj["metadata"] or () if name not in metadata.KNOWN]:
+        obj[UNKNOWN] = unknown
+    try:
+        obj["metadata"] = metadata.tidied(obj["metadata"] or {})
+    except StatusError as failure:
+        raise malformed(kind.name, served.version, failure.message) from failure
     return obj
 
 
@@ -117,18 +153,20 @@ def _accept(api: Api, served: Served, obj: Obj, old: Obj | None, options: WriteO
     """Prunes, fills defaults and validates, in the order of a real API server."""
     kind = served.kind
     schema = kind.schemas.get(served.version)
-    unknown = kind.shape(obj) if kind.shape else []
+    unknown = [*obj.pop(UNKNOWN, ()), *(kind.shape(obj) if kind.shape else [])]
     if schema is not None:
         unknown += schema.prune(obj)
         schema.default(obj)
-    _report_unknown(unknown, options)
+    _report_unknown(served, unknown, options)
     kind.default(obj)
-    causes = metadata.check(obj["metadata"], kind.names)
+    causes = metadata.check(obj["metadata"], kind.names, typed=not kind.custom and kind.resource != DEFINITIONS)
     if old is not None:
         causes += metadata.check_new_finalizers(old["metadata"], obj["metadata"])
     causes += kind.check(obj, old) if schema is None else schema.check(obj, old)
     if causes:
-        raise invalid(kind.group, kind.name, obj["metadata"].get("name") or "", causes)
+        refusal = invalid(kind.group, kind.name, obj["metadata"].get("name") or "", causes)
+        refusal.warnings = options.warnings
+        raise refusal
 
 
 def _accept_status(served: Served, obj: Obj, old: Obj, options: WriteOptions) -> None:
@@ -141,17 +179,17 @@ def _accept_status(served: Served, obj: Obj, old: Obj, options: WriteOptions) ->
         return
     part = {"status": obj["status"]} if "status" in obj else {}
     before = {"status": old["status"]} if "status" in old else {}
-    _report_unknown(schema.prune(part), options)
+    _report_unknown(served, schema.prune(part), options)
     schema.default(part)
     causes = schema.check_status(part, before)
     if causes:
         raise invalid(served.kind.group, served.kind.name, obj["metadata"]["name"], causes)
 
 
-def _report_unknown(unknown: list[str], options: WriteOptions) -> None:
+def _report_unknown(served: Served, unknown: list[str], options: WriteOptions) -> None:
     texts = [f'unknown field "{path}"' for path in unknown]
     if texts and options.validation == "Strict":
-        raise bad_request("strict decoding error: " + ", ".join(texts))
+        raise malformed(served.kind.name, served.version, "strict decoding error: " + ", ".join(texts))
     if options.validation == "Warn":
         options.warnings += texts
 
@@ -161,7 +199,7 @@ def _set_namespace(kind: Kind, meta: Obj, namespace: str) -> None:
         meta.pop("namespace", None)
         return
     if meta.setdefault("namespace", namespace) != namespace:
-        raise bad_request(f"the namespace of the provided object does not match the namespace sent on the request ({namespace})")
+        raise bad_request(_NAMESPACES)
 
 
 def _require_namespace(api: Api, kind: Kind, namespace: str, name: str) -> None:
@@ -172,18 +210,19 @@ def _require_namespace(api: Api, kind: Kind, namespace: str, name: str) -> None:
         raise not_found("", "namespaces", namespace)
     if home.fields.get("status.phase") == "Terminating":
         why = f"unable to create new content in namespace {namespace} because it is being terminated"
-        raise forbidden(kind.group, kind.plural, name, why)
+        cause = Cause("metadata.namespace", "NamespaceTerminating", f"namespace {namespace} is being terminated")
+        raise forbidden(kind.group, kind.plural, name, why, [cause])
 
 
 def _check_identity(kind: Kind, record: Record, meta: Obj) -> None:
     if meta.get("name", record.name) != record.name:
         raise bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({record.name})")
     if record.namespace and meta.get("namespace", record.namespace) != record.namespace:
-        text = f"the namespace of the object ({meta['namespace']}) does not match the namespace on the URL ({record.namespace})"
-        raise bad_request(text)
+        raise bad_request(_NAMESPACES)
     if meta.get("uid", record.uid) != record.uid:
-        why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {record.uid}"
-        raise conflict(kind.group, kind.plural, record.name, why)
+        raise invalid(kind.group, kind.name, record.name, [invalid_value("metadata.uid", meta["uid"], "field is immutable")])
+    if not meta.get("resourceVersion", "0").isdecimal():
+        raise StatusError(500, "", f'strconv.ParseUint: parsing "{meta["resourceVersion"]}": invalid syntax')
     if meta.get("resourceVersion", "0") not in ("0", str(record.version)):
         raise conflict(kind.group, kind.plural, record.name)
 

@@ -47,12 +47,16 @@ BOAT_SPEC: Obj = {
         "home": {"type": "string", "nullable": True},
         "crew": {
             "type": "array",
+            "maxItems": 8,
             "x-kubernetes-list-type": "map",
             "x-kubernetes-list-map-keys": ["name"],
             "items": {
                 "type": "object",
                 "required": ["name"],
-                "properties": {"name": {"type": "string"}, "rank": {"type": "string", "default": "sailor"}},
+                "properties": {
+                    "name": {"type": "string", "maxLength": 20},
+                    "rank": {"type": "string", "default": "sailor", "maxLength": 20},
+                },
                 "x-kubernetes-validations": [{"rule": "self.rank == oldSelf.rank", "message": "ranks are for life"}],
             },
         },

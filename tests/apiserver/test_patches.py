@@ -67,7 +67,9 @@ def test_lists_of_containers_merge_by_name(old: list[tuple[str, int]], patch: li
     change = {"containers": [{"name": name, "image": str(number)} for name, number in patch]}
     result = strategically_merged(target, change)["containers"] if old or patch else []
     assert {item["name"]: item["image"] for item in result} == {name: str(number) for name, number in [*old, *patch]}
-    assert [item["name"] for item in result][: len(old)] == [name for name, _ in old]
+    known = {name for name, _ in old}
+    # As a real server: what is new comes first.
+    assert [item["name"] for item in result] == [name for name, _ in patch if name not in known] + [name for name, _ in old]
 
 
 def test_strategic_directives_delete_replace_and_order() -> None:

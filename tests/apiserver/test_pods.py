@@ -26,7 +26,7 @@ async def test_a_pod_gets_the_defaults_of_kubernetes(peer: Peer) -> None:
         "name": "main",
         "image": "ray:2.60",
         "ports": [{"containerPort": 80, "protocol": "TCP"}],
-        "resources": {"limits": {"cpu": 1}, "requests": {"cpu": 1}},
+        "resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}},
         "readinessProbe": {
             "httpGet": {"port": 80, "path": "/", "scheme": "HTTP"},
             "timeoutSeconds": 1,
@@ -39,7 +39,13 @@ async def test_a_pod_gets_the_defaults_of_kubernetes(peer: Peer) -> None:
         "terminationMessagePolicy": "File",
         "imagePullPolicy": "IfNotPresent",
     }
+    away = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
     assert spec == {
+        "serviceAccountName": "default",
+        "serviceAccount": "default",
+        "priority": 0,
+        "preemptionPolicy": "PreemptLowerPriority",
+        "tolerations": [{"key": f"node.kubernetes.io/{word}", **away} for word in ("not-ready", "unreachable")],
         "volumes": [{"name": "x", "emptyDir": {}}, {"name": "s", "secret": {"secretName": "s", "defaultMode": 420}}],
         "restartPolicy": "Always",
         "terminationGracePeriodSeconds": 30,
@@ -120,7 +126,7 @@ async def test_a_kubelet_writes_the_status_and_may_label(peer: Peer) -> None:
     condition = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
     await peer.patch(f"{PODS}/a/status", {"status": {"conditions": [{"type": "Initialized", "status": "True"}]}}, STRATEGIC)
     merged = await peer.patch(f"{PODS}/a/status", condition, STRATEGIC)
-    assert [each["type"] for each in merged.body["status"]["conditions"]] == ["Initialized", "Ready"]
+    assert [each["type"] for each in merged.body["status"]["conditions"]] == ["Ready", "Initialized"]
     assert [row["cells"][:4] for row in (await peer.get(PODS, Accept=TABLE)).body["rows"]] == [["a", "0/1", "Running", "0"]]
 
 

@@ -1,0 +1,47 @@
+"""Which options of a list or watch go together (apimachinery pkg/apis/meta/internalversion/validation)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rayfleet.apiserver.status_error import Cause, invalid, not_allowed, not_supported
+
+_MATCHES = ("Exact", "NotOlderThan", "")
+
+
+def check_list_options(query: Mapping[str, str]) -> None:
+    """Raises 422."""
+    watching = query.get("watch", "") in ("true", "1", "True", "t", "T")
+    causes = _check_match(query, watching)
+    if "sendInitialEvents" in query:
+        causes += _check_initial(query, watching)
+    if causes:
+        raise invalid("meta.k8s.io", "ListOptions", "", causes)
+
+
+def _check_match(query: Mapping[str, str], watching: bool) -> list[Cause]:
+    match, version = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
+    if not match:
+        return []
+    if "sendInitialEvents" in query and watching:
+        return []
+    causes = []
+    if watching:
+        return [not_allowed("resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")]
+    if not version:
+        causes.append(not_allowed("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+    if query.get("continue"):
+        causes.append(not_allowed("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
+    if match not in _MATCHES:
+        causes.append(not_supported("resourceVersionMatch", match, _MATCHES))
+    if match == "Exact" and version == "0":
+        causes.append(not_allowed("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    return causes
+
+
+def _check_initial(query: Mapping[str, str], watching: bool) -> list[Cause]:
+    if not watching:
+        return [not_allowed("sendInitialEvents", "sendInitialEvents is forbidden for list")]
+    if query.get("resourceVersionMatch") != "NotOlderThan":
+        return [not_allowed("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")]
+    return []
