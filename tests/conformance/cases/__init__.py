@@ -1,0 +1,45 @@
+"""The cases, by topic."""
+
+from __future__ import annotations
+
+from tests.conformance.case import Case
+from tests.conformance.cases import (
+    accounts,
+    custom,
+    definitions,
+    deletion,
+    discovery,
+    events,
+    garbage,
+    lists,
+    objects,
+    patches,
+    pods,
+    quotas,
+    refusals,
+    services,
+    tables,
+    watches,
+    writes,
+)
+
+TOPICS: dict[str, list[Case]] = {
+    "discovery": discovery.CASES,  # first, before other cases add kinds
+    "objects": objects.CASES,
+    "refusals": refusals.CASES,
+    "writes": writes.CASES,
+    "patches": patches.CASES,
+    "lists": lists.CASES,
+    "watches": watches.CASES,
+    "deletion": deletion.CASES,
+    "garbage": garbage.CASES,
+    "pods": pods.CASES,
+    "services": services.CASES,
+    "events": events.CASES,
+    "quotas": quotas.CASES,
+    "accounts": accounts.CASES,
+    "custom": custom.CASES,
+    "definitions": definitions.CASES,
+    "tables": tables.CASES,
+}
+CASES = {case.name: (topic, case) for topic, cases in TOPICS.items() for case in cases}

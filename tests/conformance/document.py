@@ -1,0 +1,69 @@
+"""docs/embedded-api.md, made of the cases and of the table of differences. `python -m tests.conformance.document` writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conformance.cases import CASES, TOPICS
+from tests.conformance.paths import differences
+from tests.conformance.purpose import GAPS, PURPOSES, Difference
+from tests.conformance.recorded import KUBERNETES, Answers, recorded
+
+FILE = Path(__file__).parents[2] / "docs" / "embedded-api.md"
+
+HEAD = """# The embedded API, held to a real one
+
+The API server of a fleet on a laptop is compared with Kubernetes {version}, exchange by exchange: {cases} cases of plain HTTP,
+{exchanges} exchanges. Status code, `Content-Type`, `Warning`, `Retry-After` and the whole body must be equal once what no two servers
+can share (uids, times, versions, addresses, drawn names) has been replaced: `tests/conformance/normal.py` says what, path by path.
+
+    pytest tests/conformance                    # against what the real server answered when it was recorded
+    make testbed && pytest tests/conformance    # and against the real server itself
+    python -m tests.conformance.look            # every difference that is left
+    python -m tests.conformance.recorded        # ask the real server again
+
+{equal} cases are equal in everything, {purpose} differ on purpose, {gap} differ and should not.
+This file is generated from the cases and the tables; a test compares.
+
+## Cases
+
+| topic | cases | exchanges | equal | on purpose | to be mended |
+|---|---|---|---|---|---|
+"""
+COLUMNS = "\n| cases | where | why |\n|---|---|---|\n"
+
+
+def document(ours: Answers) -> str:
+    kinds = {name: verdict(ours, name) for name in CASES}
+    counts = {word: sum(kind == word for kind in kinds.values()) for word in ("equal", "purpose", "gap")}
+    exchanges = sum(len(answers) for topic in TOPICS for answers in recorded(topic).values())
+    text = HEAD.format(version=KUBERNETES, cases=len(CASES), exchanges=exchanges, **counts)
+    for topic, cases in TOPICS.items():
+        words = [kinds[case.name] for case in cases]
+        asked = sum(len(recorded(topic)[case.name]) for case in cases)
+        text += f"| {topic} | {len(cases)} | {asked} | {words.count('equal')} | {words.count('purpose')} | {words.count('gap')} |\n"
+    text += "\n## On purpose\n" + COLUMNS + "".join(map(row, PURPOSES))
+    if GAPS:
+        text += "\n## To be mended\n" + COLUMNS + "".join(map(row, GAPS))
+    return text
+
+
+def verdict(ours: Answers, name: str) -> str:
+    """equal, purpose, or gap: the worst that one of its differences is."""
+    topic, case = CASES[name]
+    paths = [path for path, _, _ in differences(recorded(topic)[name], ours.of(case))]
+    if not paths:
+        return "equal"
+    return "purpose" if all(any(each.covers(name, path) for each in PURPOSES) for path in paths) else "gap"
+
+
+def row(difference: Difference) -> str:
+    cases = "all" if difference.cases == ("*",) else ", ".join(f"`{each}`" for each in difference.cases)
+    return f"| {cases} | {', '.join(f'`{path}`' for path in difference.paths)} | {difference.reason} |\n"
+
+
+if __name__ == "__main__":
+    from tests.conformance.servers import embedded
+
+    with embedded() as peer:
+        FILE.write_text(document(Answers(peer)))
