@@ -39,13 +39,13 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration) -> Manifest:
     if cluster.spec.enable_in_tree_autoscaling:
         spec, ray = with_autoscaler(cluster, spec, ray, shell(config))
     spec = with_sidecars(with_restart_policy(cluster, spec), config.head_sidecar_containers)
-    marks = {**group.labels, **pod_labels(cluster.metadata.name, labels.HEAD, labels.HEAD_GROUP)}
+    marks = pod_labels(cluster.metadata.name, labels.HEAD, labels.HEAD_GROUP)
     notes = {
         labels.KUBERAY_VERSION: config.kuberay_version,
         labels.RECREATE_HASH: recreate_hash(cluster.spec),
         labels.FT_ENABLED: cluster.metadata.annotation(labels.FT_ENABLED) or "false",
     }
-    return manifest(cluster, name, template, {**spec, "containers": [ray, *others(spec)]}, marks, notes, config)
+    return manifest(cluster, name, template, {**spec, "containers": [ray, *others(spec)]}, marks, group.labels, notes, config)
 
 
 def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: int, name: str, config: Configuration) -> Manifest:
@@ -69,11 +69,10 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
     spec, ray = with_shared_memory(spec, ray, params)
     spec = with_sidecars(with_restart_policy(cluster, spec), config.worker_sidecar_containers)
     marks = {
-        **group.labels,
         **pod_labels(cluster.metadata.name, labels.WORKER, group.group_name),
         **slot_labels(cluster, group, slot, lives, config),
     }
-    return manifest(cluster, name, template, {**spec, "containers": [ray, *others(spec)]}, marks, {}, config)
+    return manifest(cluster, name, template, {**spec, "containers": [ray, *others(spec)]}, marks, group.labels, {}, config)
 
 
 def others(spec: Manifest) -> list[Manifest]:
@@ -99,17 +98,19 @@ def manifest(
     template: Manifest,
     spec: Manifest,
     marks: Mapping[str, str],
+    own: Mapping[str, str],
     notes: Mapping[str, str],
     config: Configuration,
 ) -> Manifest:
-    """The Pod. The template's own labels and annotations stay, but for those by which the operator finds its Pods."""
+    """The Pod. The template's labels and annotations stay, the group's `own` labels go before them, and neither changes those by which
+    the operator finds its Pods."""
     given: Manifest = template.get("metadata") or {}
     annotations = {**config.default_pod_annotations, **(given.get("annotations") or {}), **notes, **overwrite_annotation(cluster)}
     fixed = {key: marks[key] for key in FIXED if key in marks}
     metadata: Manifest = {
         "name": name,
         "namespace": cluster.metadata.namespace,
-        "labels": {**config.default_pod_labels, **marks, **(given.get("labels") or {}), **fixed},
+        "labels": {**config.default_pod_labels, **marks, **(given.get("labels") or {}), **own, **fixed},
         "ownerReferences": [owner_reference(cluster)],
     }
     if annotations:

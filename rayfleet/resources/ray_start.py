@@ -65,7 +65,7 @@ def with_resources(params: dict[str, str], resources: Mapping[str, Any], overrid
             custom[ACCELERATORS[name]] = count
             break
     for name, amount in sorted(overrides.items()):
-        key = {"cpu": "num-cpus", "memory": "memory", "gpu": "num-gpus"}.get(name.lower())
+        key = "num-gpus" if is_gpu(name.lower()) else {"cpu": "num-cpus", "memory": "memory"}.get(name.lower())
         if key:
             found[key] = str(parse(amount).ceil())
         else:
@@ -76,11 +76,16 @@ def with_resources(params: dict[str, str], resources: Mapping[str, Any], overrid
 
 
 def first_gpu(limits: Mapping[str, Any]) -> str:
-    """The number of GPUs among the limits, "" for none (KubeRay: first key ending in `gpu`, or a MIG slice)."""
+    """The number of GPUs among the limits, "" for none: that of the first name that has any."""
     for name in sorted(limits):
-        if (name.endswith("gpu") or name.startswith("nvidia.com/mig-")) and (count := parse(limits[name]).ceil()):
+        if is_gpu(name) and (count := parse(limits[name]).ceil()):
             return str(count)
     return ""
+
+
+def is_gpu(name: str) -> bool:
+    """Is it the name of a GPU, of whatever vendor, or of a MIG slice?"""
+    return name.endswith("gpu") or name.startswith("nvidia.com/mig-")
 
 
 def with_labels(params: dict[str, str], marks: Mapping[str, str]) -> dict[str, str]:

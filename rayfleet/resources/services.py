@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rayfleet.api import labels
@@ -47,8 +48,9 @@ def head_service(cluster: RayCluster, config: Configuration) -> Manifest:
 
 
 def head_marks(cluster: RayCluster) -> dict[str, str]:
-    """Labels and selector of the Service: the head Pod's, as a template that relabels it leaves them."""
-    given = (template_of(cluster.spec.head_group_spec.template).get("metadata") or {}).get("labels") or {}
+    """Labels and selector of the Service: the head Pod's, as a template or a group that relabels it leaves them."""
+    group = cluster.spec.head_group_spec
+    given = {**((template_of(group.template).get("metadata") or {}).get("labels") or {}), **group.labels}
     marks = head_labels(cluster.metadata.name)
     return {name: value if name in FIXED else given.get(name, value) for name, value in marks.items()}
 
@@ -61,8 +63,16 @@ def head_ports(cluster: RayCluster) -> list[Manifest]:
     wanted.setdefault(ports.METRICS, ports.port_of(ports.METRICS, group.ray_start_params))
     return [
         {"name": name, "port": number, "targetPort": number, "protocol": "TCP", "appProtocol": "tcp"}
-        for name, number in sorted(wanted.items())
+        for name, number in sorted(one_name_each(wanted).items())
     ]
+
+
+def one_name_each(wanted: Mapping[str, int]) -> dict[str, int]:
+    """Without second names of a number, which the API refuses in a Service. The declared names go before the one that is added."""
+    found: dict[int, str] = {}
+    for name, number in wanted.items():
+        found.setdefault(number, name)
+    return {name: number for number, name in found.items()}
 
 
 def merged_ports(given: Any, own: list[Manifest]) -> list[Manifest]:
@@ -113,7 +123,7 @@ def serve_service(cluster: RayCluster) -> Manifest:
             "ownerReferences": [owner_reference(cluster)],
         },
         "spec": {
-            "type": "ClusterIP",
+            "type": cluster.spec.head_group_spec.service_type or "ClusterIP",
             "selector": {labels.CLUSTER: name},
             "ports": [{"name": ports.SERVE, "port": port, "targetPort": port, "protocol": "TCP"}],
         },

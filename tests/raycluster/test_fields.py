@@ -13,6 +13,7 @@ from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.validation import validate_cluster
 from rayfleet.raycluster.plan import plan
 from rayfleet.resources.pod import head_pod, worker_pod
+from rayfleet.resources.services import head_service
 from tests.raycluster.vocabulary import cluster, group, head, observed, template, with_status, worker
 
 CONFIG = Configuration()
@@ -23,7 +24,7 @@ def flags(container: dict[str, Any]) -> str:
 
 
 def test_a_groups_resources_and_labels_are_told_to_ray_and_labels_mark_its_pods() -> None:
-    own = {"resources": {"CPU": "3", "memory": "1Gi", "GPU": "2", "disk": "5"}, "labels": {"zone": "north"}}
+    own = {"resources": {"CPU": "3", "memory": "1Gi", "nvidia.com/gpu": "2", "disk": "5"}, "labels": {"zone": "north"}}
     of = cluster(group(**own), headGroupSpec={"rayStartParams": {}, "template": template(), **own})
     for made in (head_pod(of, "x", CONFIG), worker_pod(of, of.spec.worker_group_specs[0], Slot(0, 0), 0, "x", CONFIG)):
         line = flags(made["spec"]["containers"][0])
@@ -31,6 +32,15 @@ def test_a_groups_resources_and_labels_are_told_to_ray_and_labels_mark_its_pods(
             assert flag in line
         assert '"disk":5' in line
         assert made["metadata"]["labels"]["zone"] == "north"
+
+
+def test_a_groups_labels_go_before_the_templates_and_change_none_by_which_pods_are_found() -> None:
+    own = {"labels": {"zone": "north", "app.kubernetes.io/name": "mine", "ray.io/cluster": "other"}}
+    given = {**template(), "metadata": {"labels": {"zone": "south"}}}
+    of = cluster(headGroupSpec={"rayStartParams": {}, "template": given, **own})
+    marks = head_pod(of, "x", CONFIG)["metadata"]["labels"]
+    assert (marks["zone"], marks["app.kubernetes.io/name"], marks["ray.io/cluster"]) == ("north", "mine", "demo")
+    assert head_service(of, CONFIG)["spec"]["selector"].items() <= marks.items()
 
 
 def test_the_autoscalers_command_can_be_given() -> None:

@@ -38,6 +38,19 @@ def test_declared_ports_win_and_an_unnamed_one_is_called_after_its_number() -> N
     assert ports_of(head_service(cluster(headGroupSpec=named))) == {"dashboard": 8265, "9999-port": 9999, "metrics": 8080}
 
 
+def test_a_number_stands_in_the_service_once() -> None:
+    """The API refuses a Service with the same port twice, and the cluster would have none."""
+    twice = [{"name": "prometheus", "containerPort": 8080}, {"name": "a", "containerPort": 9000}, {"name": "b", "containerPort": 9000}]
+    named = {"template": template(ports=twice)}
+    assert ports_of(head_service(cluster(headGroupSpec=named))) == {"prometheus": 8080, "a": 9000}
+
+
+def test_the_serve_service_has_the_type_that_the_head_asks_for() -> None:
+    of = cluster(headGroupSpec={"template": template(), "serviceType": "LoadBalancer"})
+    assert services.serve_service(of)["spec"]["type"] == "LoadBalancer"
+    assert services.serve_service(cluster())["spec"]["type"] == "ClusterIP"
+
+
 def test_a_users_service_keeps_its_name_and_type_but_not_its_selector() -> None:
     given = {"metadata": {"name": "mine", "annotations": {"a": "b"}}, "spec": {"type": "LoadBalancer", "selector": {"app": "else"}}}
     service = head_service(cluster(headGroupSpec={"template": template(), "headService": given}, headServiceAnnotations={"c": "d"}))
