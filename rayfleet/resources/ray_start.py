@@ -52,27 +52,34 @@ def with_resources(params: dict[str, str], resources: Mapping[str, Any], overrid
     limits: Mapping[str, Any] = resources.get("limits") or {}
     requests: Mapping[str, Any] = resources.get("requests") or {}
     found: dict[str, str] = {}
-    if cpu := limits.get("cpu") or requests.get("cpu"):
-        found["num-cpus"] = str(parse(cpu).ceil())
-    if limits.get("memory"):
-        found["memory"] = str(parse(limits["memory"]).ceil())
+    cpus = [count for amounts in (limits, requests) if (count := parse(amounts.get("cpu") or 0).ceil())]
+    if cpus:
+        found["num-cpus"] = str(cpus[0])
+    if memory := parse(limits.get("memory") or 0).ceil():
+        found["memory"] = str(memory)
     if gpu := first_gpu(limits):
         found["num-gpus"] = gpu
     given = literal_json(params.get("resources", ""))
     custom = dict(given)
-    for name in sorted(ACCELERATORS.keys() & limits.keys()):
-        if ACCELERATORS[name] not in custom and (count := parse(limits[name]).ceil()):
-            custom[ACCELERATORS[name]] = count
-            break
     for name, amount in sorted(overrides.items()):
         key = "num-gpus" if is_gpu(name.lower()) else {"cpu": "num-cpus", "memory": "memory"}.get(name.lower())
         if key:
             found[key] = str(parse(amount).ceil())
         else:
             custom[name] = number(amount)
+    if custom.keys().isdisjoint(ACCELERATORS.values()):
+        custom |= first_accelerator(limits)
     if custom != given:
         return {**found, **params, "resources": json.dumps(custom, separators=(",", ":"), sort_keys=True)}
     return {**found, **params}
+
+
+def first_accelerator(limits: Mapping[str, Any]) -> dict[str, int]:
+    """What Ray calls the first accelerator among the limits that has a name of its own there."""
+    for name in sorted(ACCELERATORS.keys() & limits.keys()):
+        if count := parse(limits[name]).ceil():
+            return {ACCELERATORS[name]: count}
+    return {}
 
 
 def first_gpu(limits: Mapping[str, Any]) -> str:

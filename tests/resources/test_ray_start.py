@@ -71,3 +71,17 @@ def test_a_groups_resources_map_goes_to_flags_and_the_rest_to_resources() -> Non
 def test_accelerators_join_the_users_own_resources() -> None:
     params = worker_params({"resources": '{"disk": 1}'}, "h:1", {"limits": {"aws.amazon.com/neuroncore": "4"}}, {}, {})
     assert json.loads(params["resources"]) == {"disk": 1, "neuron_cores": 4}
+
+
+def test_nothing_is_told_of_a_limit_of_none() -> None:
+    params = head_params({}, {"limits": {"cpu": "0", "memory": "0"}, "requests": {"cpu": "1500m"}}, {}, {})
+    assert (params["num-cpus"], "memory" in params) == ("2", False)
+
+
+def test_one_accelerator_is_enough() -> None:
+    """Where the user names one, in whatever way, none is added."""
+    limits = {"limits": {"aws.amazon.com/neuroncore": "4"}}
+    kept = worker_params({"resources": '{"TPU": 8}'}, "h:1", limits, {}, {})
+    assert kept["resources"] == '{"TPU": 8}'
+    mapped = worker_params({}, "h:1", limits, {"TPU": "8"}, {})
+    assert json.loads(mapped["resources"]) == {"TPU": 8}
