@@ -25,7 +25,7 @@ PARTS: dict[str, list[list[str]]] = {
         [str(BIN / "mypy"), "--strict", *PURE],
     ],
     "decisions": [[*PYTEST, "tests/api", "tests/planning", "tests/resources", "tests/raycluster", "tests/house"]],
-    "simulator": [[*PYTEST, "tests/sim"], [sys.executable, "-m", "rayfleet.sim.many", "5000"]],
+    "simulator": [[*PYTEST, "tests/sim"], [sys.executable, "-m", "rayfleet.sim.many", "4500", "250", "1"]],
     "client and runtime": [[*PYTEST, "tests/kube", "tests/runtime"]],
     "embedded API": [[*PYTEST, "tests/apiserver"]],
     "parity": [[*PYTEST, "tests/parity", "-m", "not testbed"]],

@@ -1,6 +1,6 @@
 """Many storms on all processors: how often each fault and each action occurred, and every seed that broke an invariant.
 
-usage: python -m rayfleet.sim.many [SEEDS] [FIRST]      half of the storms with one operator, half with two at once
+usage: python -m rayfleet.sim.many [STORMS] [FIRST SEED] [LEADERS]     1 or 2 operators at once; without: half and half
 Exit code 1 when an invariant broke, or when a class of fault or a kind of action never occurred.
 """
 
@@ -32,8 +32,8 @@ class Told(NamedTuple):
     problem: str = ""
 
 
-def run(number: int) -> Told:
-    seed, leaders = number // 2, 1 + number % 2
+def run(case: tuple[int, int]) -> Told:
+    seed, leaders = case
     try:
         outcome = storm(seed, leaders)
     except Exception as error:
@@ -50,11 +50,13 @@ def missing(faults_seen: Counter[str], actions_seen: Counter[str]) -> list[str]:
 def main(words: list[str]) -> int:
     number = int(words[0]) if words else 500
     first = int(words[1]) if len(words) > 1 else 0
+    leaders = (int(words[2]),) if len(words) > 2 else (1, 2)
+    cases = [(first + index // len(leaders), leaders[index % len(leaders)]) for index in range(number)]
     logging.disable(logging.CRITICAL)  # faults are meant to be there; 5,000 storms of warnings tell nobody anything
     began = time.monotonic()
     seen, done, broken = Counter[str](), Counter[str](), []
     with multiprocessing.Pool(os.cpu_count()) as pool:
-        for count, told in enumerate(pool.imap_unordered(run, range(first, first + number), chunksize=10), 1):
+        for count, told in enumerate(pool.imap_unordered(run, cases, chunksize=10), 1):
             seen += told.faults
             done += told.actions
             if told.problem:
