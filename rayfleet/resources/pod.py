@@ -29,7 +29,7 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration) -> Manifest:
     ray = ray_container(template)
     params = ray_start.head_params(group.ray_start_params, ray.get("resources") or {}, group.resources, group.labels)
     if cluster.spec.enable_in_tree_autoscaling:
-        params = {"no-monitor": "true", **params}
+        params["no-monitor"] = "true"  # whatever the user says: the sidecar is the monitor, and two would fight
     line = ray_start.command_line(params, head=True)
     added = [*defaults.variables(config), *env.head_variables(line, params, config), *version_variables(cluster)]
     ray = with_command({**ray, "env": env.merged(ray.get("env") or (), added)}, cluster, line, config)

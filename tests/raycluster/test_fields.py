@@ -43,6 +43,12 @@ def test_a_groups_labels_go_before_the_templates_and_change_none_by_which_pods_a
     assert head_service(of, CONFIG)["spec"]["selector"].items() <= marks.items()
 
 
+def test_the_head_has_no_second_autoscaler() -> None:
+    given = {"rayStartParams": {"no-monitor": "false"}, "template": template()}
+    pod = head_pod(cluster(enableInTreeAutoscaling=True, headGroupSpec=given), "x", CONFIG)
+    assert "--no-monitor" in flags(pod["spec"]["containers"][0]).split()
+
+
 def test_the_autoscalers_command_can_be_given() -> None:
     options = {"command": ["/bin/own"], "args": ["--slow"]}
     of = cluster(enableInTreeAutoscaling=True, autoscalerOptions=options)
