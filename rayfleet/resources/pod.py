@@ -32,7 +32,7 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration) -> Manifest:
         params["no-monitor"] = "true"  # whatever the user says: the sidecar is the monitor, and two would fight
     line = ray_start.command_line(params, head=True)
     added = [*defaults.variables(config), *env.head_variables(line, params, config), *version_variables(cluster)]
-    ray = with_command({**ray, "env": env.merged(ray.get("env") or (), added)}, cluster, line, config)
+    ray = with_command({**ray, "env": env.merged(ray.get("env") or (), added)}, keeps_command(cluster, template), line, config)
     ray = with_probes(with_metrics_port(ray, params), labels.HEAD, params, cluster.spec.ray_version, config)
     spec = with_init_addresses(template["spec"], env.address_variables(cluster, config, head_service_of(cluster)))
     spec, ray = with_shared_memory(spec, ray, params)
@@ -59,7 +59,7 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
     params = ray_start.worker_params(group.ray_start_params, address, given.get("resources") or {}, group.resources, group.labels)
     line = ray_start.command_line(params, head=False)
     added = [*defaults.variables(config), *env.worker_variables(cluster, line, gcs_port, config, service)]
-    ray = with_command({**given, "env": env.merged(given.get("env") or (), added)}, cluster, line, config)
+    ray = with_command({**given, "env": env.merged(given.get("env") or (), added)}, keeps_command(cluster, template), line, config)
     ray = with_probes(with_metrics_port(ray, params), labels.WORKER, params, cluster.spec.ray_version, config)
     spec = with_init_addresses(template["spec"], where)
     if config.enable_init_container_injection:
@@ -134,16 +134,22 @@ def with_metrics_port(ray: Manifest, params: Mapping[str, str]) -> Manifest:
     return {**ray, "ports": [*declared, {"name": ports.METRICS, "containerPort": ports.port_of(ports.METRICS, params)}]}
 
 
-def with_command(ray: Manifest, cluster: RayCluster, line: str, config: Configuration) -> Manifest:
+def with_command(ray: Manifest, kept: bool, line: str, config: Configuration) -> Manifest:
     """The container started by the generated line, after whatever command the user gave.
 
-    A user who starts Ray in the command, or asks for it by annotation, keeps the command as it is.
+    A user who starts Ray in the command, or asks for it (`kept`), has the command left as it is.
     """
     given = [str(word) for word in (*(ray.get("command") or ()), *(ray.get("args") or ()))]
-    if cluster.metadata.annotation(labels.OVERWRITE_COMMAND) == "true" or any("ray start" in word for word in given):
+    if kept or any("ray start" in word for word in given):
         return ray
     start = f"{ULIMIT}; {line}"
     return {**ray, "command": shell(config), "args": [" ".join([*given, "&&", start]) if given else start]}
+
+
+def keeps_command(cluster: RayCluster, template: Manifest) -> bool:
+    """Is the annotation that keeps the user's command on the cluster, or on the template?"""
+    own: Mapping[str, str] = (template.get("metadata") or {}).get("annotations") or {}
+    return "true" in (cluster.metadata.annotation(labels.OVERWRITE_COMMAND).lower(), str(own.get(labels.OVERWRITE_COMMAND, "")).lower())
 
 
 def shell(config: Configuration) -> list[str]:

@@ -43,6 +43,12 @@ def test_a_users_command_runs_before_ray() -> None:
     assert ray["args"][0].startswith("echo hi && ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536}; ray start --head ")
 
 
+def test_a_template_may_keep_its_own_command() -> None:
+    own = {**template(command=["/start.sh"]), "metadata": {"annotations": {"ray.io/overwrite-container-cmd": "True"}}}
+    ray = head_of(cluster(headGroupSpec={"template": own}))["spec"]["containers"][0]
+    assert (ray["command"], ray.get("args")) == (["/start.sh"], None)
+
+
 @pytest.mark.parametrize("given", [{"annotations": {"ray.io/overwrite-container-cmd": "true"}}, {"text": "ray start --head --block"}])
 def test_a_user_who_starts_ray_keeps_the_command(given: dict[str, Any]) -> None:
     text = given.pop("text", "sleep 1")
