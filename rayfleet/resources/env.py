@@ -11,6 +11,18 @@ from rayfleet.api.raycluster import RayCluster
 from rayfleet.resources import ports
 
 Variable = dict[str, Any]
+MANAGED = frozenset(
+    {
+        "FQ_RAY_IP",
+        "RAY_IP",
+        "RAY_CLUSTER_NAME",
+        "RAY_CLUSTER_NAMESPACE",
+        "RAY_CLOUD_INSTANCE_ID",
+        "RAY_NODE_TYPE_NAME",
+        "KUBERAY_GEN_RAY_START_CMD",
+        "RAY_USAGE_STATS_EXTRA_TAGS",
+    }
+)
 
 
 def literal(name: str, value: str) -> Variable:
@@ -22,10 +34,16 @@ def from_field(name: str, path: str) -> Variable:
 
 
 def merged(given: Iterable[Mapping[str, Any]], added: Iterable[Variable]) -> list[Variable]:
-    """The user's variables first and untouched, then those of ours whose names they do not use."""
-    kept = [dict(variable) for variable in given]
+    """The user's variables first and untouched, then those of ours whose names they do not use.
+
+    What says who a node is and where the head is, is never the user's: the autoscaler would take one node for another. KubeRay puts its own
+    value behind the user's, which hides it; here it stands alone.
+    """
+    ours = list(added)
+    managed = {variable["name"] for variable in ours} & MANAGED
+    kept = [dict(variable) for variable in given if variable.get("name") not in managed]
     names = {variable.get("name") for variable in kept}
-    return kept + [variable for variable in added if variable["name"] not in names]
+    return kept + [variable for variable in ours if variable["name"] not in names]
 
 
 def head_host(cluster: RayCluster, config: Configuration, service: str) -> str:

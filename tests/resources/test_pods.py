@@ -37,6 +37,14 @@ def test_a_users_variable_wins_over_the_injected_one() -> None:
     assert [variable["value"] for variable in pod["spec"]["containers"][0]["env"] if variable["name"] == "RAY_PORT"] == ["1"]
 
 
+@pytest.mark.parametrize("name", ["RAY_CLOUD_INSTANCE_ID", "RAY_NODE_TYPE_NAME", "RAY_CLUSTER_NAME", "KUBERAY_GEN_RAY_START_CMD"])
+def test_who_a_node_is_is_not_the_users_to_say(name: str) -> None:
+    pod = head_of(with_head(env=[{"name": name, "value": "mine"}, {"name": "OWN", "value": "1"}]))
+    found = [variable for variable in pod["spec"]["containers"][0]["env"] if variable["name"] in (name, "OWN")]
+    assert [variable["name"] for variable in found] == ["OWN", name]
+    assert found[1].get("value") != "mine"
+
+
 def test_a_users_command_runs_before_ray() -> None:
     ray = head_of(with_head(command=["echo", "hi"]))["spec"]["containers"][0]
     assert ray["command"] == ["/bin/bash", "-c", "--"]
