@@ -40,12 +40,12 @@ def request(call: Call) -> Obj:
     spec["audiences"] = spec.get("audiences") or [ISSUER]
     _check(seconds)
     bound = spec.setdefault("boundObjectRef", None)
-    claims = _claims(api, namespace, name, account.uid, spec["audiences"], int(seconds))
+    content = claims(api, namespace, name, account.uid, spec["audiences"], int(seconds))
     if bound:
         pod = _bound_pod(api, namespace, bound)
-        claims["kubernetes.io"]["pod"] = {"name": bound["name"], "uid": pod}
+        content["kubernetes.io"]["pod"] = {"name": bound["name"], "uid": pod}
         bound["uid"] = pod
-    status = {"token": _signed(api.key, claims), "expirationTimestamp": metadata.timestamp(claims["exp"])}
+    status = {"token": signed(api.key, content), "expirationTimestamp": metadata.timestamp(content["exp"])}
     meta = {"name": name, "namespace": namespace, "uid": account.uid, "creationTimestamp": metadata.timestamp(api.clock())}
     return {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "metadata": meta, "spec": spec, "status": status}
 
@@ -53,21 +53,21 @@ def request(call: Call) -> Obj:
 def holder(api: Api, token: str) -> Obj | None:
     """The claims of a token that is good now; None otherwise."""
     try:
-        signed, _, signature = token.rpartition(".")
-        if not hmac.compare_digest(_encoded(_digest(api.key, signed)), signature):
+        text, _, signature = token.rpartition(".")
+        if not hmac.compare_digest(_encoded(_digest(api.key, text)), signature):
             return None
-        claims = msgspec.json.decode(_decoded(signed.partition(".")[2]))
+        content = msgspec.json.decode(_decoded(text.partition(".")[2]))
     except (ValueError, msgspec.DecodeError):
         return None
-    about = claims["kubernetes.io"]
+    about = content["kubernetes.io"]
     account = api.store.get("serviceaccounts", about["namespace"], about["serviceaccount"]["name"])
-    if claims["exp"] < api.clock() or ISSUER not in claims["aud"] or account is None or account.uid != about["serviceaccount"]["uid"]:
+    if content["exp"] < api.clock() or ISSUER not in content["aud"] or account is None or account.uid != about["serviceaccount"]["uid"]:
         return None
     if bound := about.get("pod"):
         pod = api.store.get("pods", about["namespace"], bound["name"])
         if pod is None or pod.uid != bound["uid"]:
             return None
-    return claims  # type: ignore[no-any-return]
+    return content  # type: ignore[no-any-return]
 
 
 def _check(seconds: Any) -> None:
@@ -96,7 +96,7 @@ def _bound_pod(api: Api, namespace: str, bound: Obj) -> str:
     return pod.uid
 
 
-def _claims(api: Api, namespace: str, name: str, uid: str, audiences: list[str], seconds: int) -> Obj:
+def claims(api: Api, namespace: str, name: str, uid: str, audiences: list[str], seconds: int) -> Obj:
     now = int(api.clock())
     about = {"namespace": namespace, "serviceaccount": {"name": name, "uid": uid}}
     subject = f"system:serviceaccount:{namespace}:{name}"
@@ -112,7 +112,7 @@ def _claims(api: Api, namespace: str, name: str, uid: str, audiences: list[str],
     }
 
 
-def _signed(key: bytes, claims: Obj) -> str:
+def signed(key: bytes, claims: Obj) -> str:
     text = f"{_encoded(_HEAD)}.{_encoded(msgspec.json.encode(claims))}"
     return f"{text}.{_encoded(_digest(key, text))}"
 
