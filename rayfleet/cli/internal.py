@@ -66,6 +66,7 @@ def apiserver(state: str | None) -> None:
         listen=(("0.0.0.0", 6443),),  # the fleet's own network, which no other machine reaches
         tls_cert=place.credentials / "server.crt",
         tls_key=place.credentials / "server.key",
+        authority=place.credentials / "ca.crt",  # so Pods can reach it as their service accounts
         tokens=tokens(place),
     )
     asyncio.run(serve(settings))

@@ -12,6 +12,7 @@ import click
 if TYPE_CHECKING:
     from rayfleet.kubelet.settings import KubeletSettings
 
+HEARTBEAT = 10.0  # seconds: node controllers give a node up that has been silent for 40 or 50
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
@@ -71,6 +72,7 @@ def settings_of(
         node=node,
         api=(host, int(port)),
         bind=bind,
+        lease_seconds=HEARTBEAT,
         tls=bool(client_ca or tls_cert),
         tls_cert=tls_cert,
         tls_key=tls_key,

@@ -46,7 +46,7 @@ def test_the_node_is_ready_and_says_what_it_has_and_can(joined: Joined) -> None:
     assert {one["type"] for one in status["addresses"]} == {"InternalIP", "Hostname"}
     assert status["allocatable"].keys() >= {"cpu", "memory", "pods", "ephemeral-storage"}
     lease = json.loads(joined.kubectl("get", "lease", NODE, "--namespace", "kube-node-lease", "-o", "json"))
-    assert lease["spec"]["holderIdentity"] == NODE
+    assert (lease["spec"]["holderIdentity"], lease["spec"]["leaseDurationSeconds"]) == (NODE, 40)
 
 
 def test_who_shows_no_certificate_of_the_control_plane_is_turned_away(joined: Joined) -> None:
