@@ -100,7 +100,7 @@ CASES = [
         post(m.CONFIGMAPS, m.configmap("late")),
         post(m.BOATS, m.boat("late")),
         get(f"{m.BOATS}/a", until={"code": 404}),
-        get(A),
+        get(A, until={"metadata.deletionGracePeriodSeconds": 0}),
         delete("/api/v1/namespaces/${ns}"),
         patch(A, {"metadata": {"finalizers": None}}),
         get("/api/v1/namespaces/${ns}", until={"code": 404}),
