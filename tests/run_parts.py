@@ -24,14 +24,14 @@ PARTS: dict[str, list[list[str]]] = {
         [str(BIN / "lint-imports")],
         [str(BIN / "mypy"), "--strict", *PURE],
     ],
-    "decisions": [[*PYTEST, "tests/api", "tests/planning", "tests/resources", "tests/raycluster", "tests/house"]],
+    "decisions": [[*PYTEST, "tests/api", "tests/planning", "tests/resources", "tests/raycluster", "tests/house", "tests/docs"]],
     "simulator": [[*PYTEST, "tests/sim"], [sys.executable, "-m", "rayfleet.sim.many", "4500", "250", "1"]],
-    "client and runtime": [[*PYTEST, "tests/kube", "tests/runtime"]],
-    "embedded API": [[*PYTEST, "tests/apiserver"]],
+    "client and runtime": [[*PYTEST, "tests/kube", "tests/runtime", "-m", "not testbed"]],
+    "embedded API": [[*PYTEST, "tests/apiserver", "tests/conformance", "-m", "not testbed"]],
     "parity": [[*PYTEST, "tests/parity", "-m", "not testbed"]],
     "kubelet": [[*PYTEST, "tests/kubelet", "-m", "not ray and not testbed"]],
     "fleet and commands": [[*PYTEST, "tests/local", "tests/cli", "-m", "not ray and not testbed"]],
-    "Kubernetes": [[*PYTEST, "tests", "-m", "testbed and not ray"]],
+    "Kubernetes": [[*PYTEST, "tests", "-m", "testbed and not ray"], [*PYTEST, "tests/testbed", "-m", "not testbed"]],
     "real Ray": [[*PYTEST, "tests", "-m", "ray"]],
 }
 
