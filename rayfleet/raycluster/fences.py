@@ -61,7 +61,23 @@ def settle(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete], n
             life = lives.of(new.group_name, replica)
             creates += [new.create(observed, cluster, slot, life, name) for slot, name in zip(slots, names, strict=True)]
     missed = [place for new in news for place in given_up(observed, cluster, new, before, lives)]
+    unsure = unsure or any(is_unsure(observed, cluster, new) for new in news)
     return fence(observed, lives, missed, unsure), creates
+
+
+def is_unsure(observed: Observed, cluster: RayCluster, new: NewPods) -> bool:
+    """May our copy of the owner lack the last raise, so that the new names are of a life that is over?
+
+    Not while no life was ever raised, and not for a slot whose last Pod this process saw.
+    """
+    if not observed.lives.counts:
+        return False
+    known = used_names(observed, cluster)
+    for slot in new.slots:
+        life = observed.lives.of(new.group_name, slot.replica)
+        if life == 0 or slot_name(cluster, new.group_name, new.hosts, slot, life - 1) not in known:
+            return True
+    return False
 
 
 def given_up(observed: Observed, cluster: RayCluster, new: NewPods, before: Lives, after: Lives) -> Iterator[Place]:
