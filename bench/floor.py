@@ -131,7 +131,7 @@ def pod(owner: ObjectMeta, name: str) -> Manifest:
 
 
 async def main() -> None:
-    async with Client(load_kubeconfig(), user_agent="floor") as client:
+    async with Client(load_kubeconfig(), user_agent="floor", timeout=300.0) as client:  # it includes the wait for a connection
         floor = Floor(client)
         await asyncio.gather(floor.watch(RAYCLUSTERS, floor.cluster), floor.watch(PODS, floor.pod))
 
