@@ -26,10 +26,6 @@ class Reader:
         """The object of that name, whoever owns it; None when the cache has none."""
         return self._informers[resource].get(key.namespace, key.name)
 
-    def named(self, resource: Resource, key: Key) -> Any:
-        """The same, as a question about a child: is the name taken?"""
-        return self.get(resource, key)
-
     def owned(self, resource: Resource, uid: str) -> tuple[Any, ...]:
         """The children whose controller has this UID, sorted by name."""
         return tuple(sorted(self._informers[resource].owned(uid), key=lambda child: child.metadata.name))
