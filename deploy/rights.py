@@ -48,14 +48,18 @@ HANDED_ON = (
 )
 """What the autoscaler's role grants and the operator itself never does: nobody can grant what he may not do."""
 
+TOKENS = (Right("", "secrets", ("get", "list", "watch", "create")),)  # of which only the metadata is ever asked for
+"""For authOptions.mode: token with a token that the operator makes. A Secret that the spec names, and tokens of Kubernetes, need no right
+here."""
+
 INGRESS = (Right("networking.k8s.io", "ingresses", CHILD),)
 """For enableIngress."""
 
 ROUTES = (Right("route.openshift.io", "routes", CHILD),)
 """For enableIngress on OpenShift; elsewhere nothing of that name is served, and the right is worth nothing."""
 
-WORK = (*CLUSTERS, *AUTOSCALING, *HANDED_ON, *INGRESS)
-"""In every namespace that is looked after. Who wants no autoscaler or no Ingress may leave those out: the rest goes on."""
+WORK = (*CLUSTERS, *AUTOSCALING, *HANDED_ON, *INGRESS, *TOKENS)
+"""In every namespace that is looked after. Who wants no autoscaler, no Ingress or no tokens may leave those out: the rest goes on."""
 
 ELECTION = (
     Right("coordination.k8s.io", "leases", ("create",)),  # a name cannot be asked of what is not there yet

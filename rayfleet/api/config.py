@@ -85,6 +85,7 @@ class Configuration(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     injected_probes: InjectedProbes = InjectedProbes()
     gcs_wait_period_seconds: int = 5
     kuberay_version: str = "v1.7.0"
+    default_auth_mode: str = ""
 
     @property
     def namespaces(self) -> tuple[str, ...]:

@@ -57,6 +57,11 @@ def account_name(cluster: str) -> str:
     return clipped(cluster)
 
 
+def token_secret_name(cluster: str) -> str:
+    """Of the Secret with the token of Ray's own ports."""
+    return clipped(cluster)
+
+
 def clipped(name: str) -> str:
     """KubeRay's form of a long name: its last 50 characters, the first of which may be no digit and no punctuation."""
     tail = name[-STEM_LIMIT:]

@@ -10,7 +10,7 @@ from rayfleet.api.labels import CLUSTER, RAY_PODS_SELECTOR
 from rayfleet.api.meta import PODS, RAYCLUSTERS, ROUTES, SERVICES
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ChildView, PodView, ServiceView, decode_child, decode_service
-from rayfleet.raycluster.children import OTHERS
+from rayfleet.raycluster.children import OTHERS, UNREAD
 from rayfleet.raycluster.metrics import measure
 from rayfleet.raycluster.observe import Observer
 from rayfleet.raycluster.plan import plan
@@ -27,7 +27,10 @@ def kinds_of(configuration: Configuration) -> tuple[Kind[Any], ...]:
             children=(
                 Child(PODS, PodView, labels=RAY_PODS_SELECTOR),
                 Child(SERVICES, ServiceView, decode=decode_service),
-                *(Child(resource, ChildView, labels=CLUSTER, decode=decode_child, required=False) for resource in others),
+                *(
+                    Child(resource, ChildView, labels=CLUSTER, decode=decode_child, required=False, metadata_only=resource in UNREAD)
+                    for resource in others
+                ),
             ),
             observe=Observer(configuration, others),
             plan=plan,

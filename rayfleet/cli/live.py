@@ -43,25 +43,25 @@ async def as_applied(client: Client, file: Obj) -> Case:
     """Raises ApiError."""
     from rayfleet.cli.merge import merged, patch_for
     from rayfleet.kube.errors import NotFound
-    from rayfleet.raycluster.children import OTHERS
+    from rayfleet.raycluster.children import OTHERS, UNREAD
 
     namespace, name = file["metadata"]["namespace"], file["metadata"]["name"]
     try:
         found = await client.get(RAYCLUSTERS, name, namespace)
     except NotFound:
         return Case(file)
-    children = [await listed(client, resource, namespace) for resource in (PODS, SERVICES, *OTHERS, ROUTES)]
+    children = [await listed(client, resource, namespace, resource in UNREAD) for resource in (PODS, SERVICES, *OTHERS, ROUTES)]
     return Case(merged(found, patch_for(found, file)), found, tuple(child for group in children for child in group))
 
 
-async def listed(client: Client, resource: Resource, namespace: str) -> list[Obj]:
+async def listed(client: Client, resource: Resource, namespace: str, metadata_only: bool) -> list[Obj]:
     """Kinds that few clusters need may be unknown to the server, or not for everybody to see."""
     from rayfleet.kube.errors import Forbidden, NotFound
 
     try:
-        found = await client.list(resource, namespace)
+        found = await client.list(resource, namespace, metadata_only=metadata_only)
     except (NotFound, Forbidden):
         if resource in (PODS, SERVICES):
             raise
         return []
-    return [{"apiVersion": resource.api_version, "kind": resource.kind} | item for item in found]
+    return [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in found]

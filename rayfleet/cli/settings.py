@@ -163,6 +163,11 @@ SETTINGS = (
         unused=LATER,
     ),
     Setting("gcs_wait_period_seconds", whole(1, 3600), told="How often a waiting worker asks for the head."),
+    Setting(
+        "default_auth_mode",
+        choice("", "disabled", "token"),
+        told="The authOptions.mode of clusters that say nothing of it, where their Ray version knows tokens.",
+    ),
     Setting("has_routes", TRUTH, told="The API serves OpenShift's Routes [default: it is asked at start]."),
 )
 UNUSED_GATES = {

@@ -23,12 +23,16 @@ PATCHES = {
     "json": "application/json-patch+json",
     "strategic": "application/strategic-merge-patch+json",
 }
+METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 IDLE = 75.0  # API servers send a bookmark about once a minute; longer silence means that the connection is dead
 PAGE = 500
 
 
 class Client:
     """One API server. At most `pool` requests are under way at once; each ends within `timeout` seconds; watches are counted apart.
+
+    `metadata_only` asks for objects without their content, which then never leaves the server.
 
     `on_warning(path, text)` hears of each distinct `Warning` once; `on_answer(method, status, seconds)` of every exchange (status 0: none).
     """
@@ -59,10 +63,18 @@ class Client:
         await self._transport.close()
 
     async def get(
-        self, resource: Resource, name: str, namespace: str | None = None, *, type: Any = dict, subresource: str | None = None
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str | None = None,
+        *,
+        type: Any = dict,
+        subresource: str | None = None,
+        metadata_only: bool = False,
     ) -> Any:
         """One object, or one of its subresources. `type=bytes` gives the answer as it came."""
-        return decode(await self._transport.exchange("GET", resource.path(namespace, name, subresource), idempotent=True), type)
+        path, accept = resource.path(namespace, name, subresource), METADATA if metadata_only else None
+        return decode(await self._transport.exchange("GET", path, accept=accept, idempotent=True), type)
 
     async def list_page(
         self,
@@ -74,6 +86,7 @@ class Client:
         limit: int = PAGE,
         token: str = "",
         resource_version: str | None = None,
+        metadata_only: bool = False,
     ) -> bytes:
         """One page of a List, raw. `token` continues an earlier page. Without a resource version the list is a consistent one.
 
@@ -85,15 +98,19 @@ class Client:
             query["continue"] = token
         elif resource_version is not None:
             query["resourceVersion"] = resource_version
-        return await self._transport.exchange("GET", with_query(resource.path(namespace), query), idempotent=True)
+        path = with_query(resource.path(namespace), query)
+        return await self._transport.exchange("GET", path, accept=METADATA_LIST if metadata_only else None, idempotent=True)
 
-    async def list(self, resource: Resource, namespace: str | None = None, *, labels: str = "", fields: str = "") -> list[dict[str, Any]]:
+    async def list(
+        self, resource: Resource, namespace: str | None = None, *, labels: str = "", fields: str = "", metadata_only: bool = False
+    ) -> list[dict[str, Any]]:
         """All objects, gathered page by page; begun again when the pages expire on the way."""
         items: list[dict[str, Any]] = []
         token = ""
         while True:
             try:
-                page = decode(await self.list_page(resource, namespace, labels=labels, fields=fields, token=token), dict)
+                content = await self.list_page(resource, namespace, labels=labels, fields=fields, token=token, metadata_only=metadata_only)
+                page = decode(content, dict)
             except Expired:
                 if not token:
                     raise
@@ -182,6 +199,7 @@ class Client:
         fields: str = "",
         timeout_seconds: int = 290,
         idle: float = IDLE,
+        metadata_only: bool = False,
     ) -> AsyncGenerator[bytes, None]:
         """Events as raw lines, bookmarks included, until the server ends the watch in good order.
 
@@ -195,7 +213,7 @@ class Client:
             "timeoutSeconds": str(timeout_seconds),
         }
         path = with_query(resource.path(namespace), query)
-        async with self._transport.stream(path, idle) as content:
+        async with self._transport.stream(path, idle, accept=METADATA if metadata_only else None) as content:
             while line := await content.readline():
                 if not line.endswith(b"\n"):
                     raise Unreachable(f"the watch of {resource.plural} was cut in the middle of a line")

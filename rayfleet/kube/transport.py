@@ -156,7 +156,7 @@ class Transport:
         return content
 
     @asynccontextmanager
-    async def stream(self, path: str, idle: float | None) -> AsyncIterator[aiohttp.StreamReader]:
+    async def stream(self, path: str, idle: float | None, *, accept: str | None = None) -> AsyncIterator[aiohttp.StreamReader]:
         """The body of a GET as it comes. A peer that says nothing for `idle` seconds is given up (Unreachable)."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._timeout, sock_read=idle)
         known_as = await self._log_in()
@@ -165,7 +165,7 @@ class Transport:
                 self._streams.session() as session,
                 session.get(
                     self._url(path),
-                    headers=self._authorized({}),
+                    headers=self._authorized({"Accept": accept} if accept else {}),
                     timeout=timeout,
                     read_bufsize=LINE_BUFFER,
                     server_hostname=self._connection.server_hostname,

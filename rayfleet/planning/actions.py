@@ -6,11 +6,16 @@ else side by side. See `plan.Plan.stages`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rayfleet.api.meta import Resource
+
+TO_BE_DRAWN = "<drawn when it is created>"
+"""Stands in a manifest for a value that nobody may know before; the API would refuse it as the value of a Secret."""
+DRAWN_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,10 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Create one object. `manifest` is complete and carries the controller's owner reference."""
+    """Create one object. `manifest` is complete and carries the controller's owner reference.
+
+    `drawn` are keys of its `data` whose values come from dice as the object is sent, so that no plan, log or transcript knows them.
+    """
 
     resource: Resource
     namespace: str
@@ -61,6 +69,7 @@ class Create:
     subject: Subject
     event: str
     failed_event: str
+    drawn: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +105,14 @@ class Delete:
     event: str
     failed_event: str
     setback: bool = False
+
+
+def sent(create: Create, draw: Callable[[int], bytes]) -> Mapping[str, Any]:
+    """The manifest as it is sent. `draw(n)` gives n random bytes; a value is 32 of them as text in base 64, as KubeRay's tokens are."""
+    if not create.drawn:
+        return create.manifest
+    values = {key: base64.b64encode(base64.b64encode(draw(DRAWN_BYTES))).decode() for key in create.drawn}
+    return {**create.manifest, "data": {**create.manifest.get("data", {}), **values}}
 
 
 Action = Fence | Create | Patch | Delete

@@ -8,26 +8,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from rayfleet.api import labels
-from rayfleet.api.meta import INGRESSES, ROLEBINDINGS, ROLES, ROUTES, SERVICEACCOUNTS, SERVICES, Resource
+from rayfleet.api.meta import INGRESSES, ROLEBINDINGS, ROLES, ROUTES, SECRETS, SERVICEACCOUNTS, SERVICES, Resource
 from rayfleet.api.names import account_name, headless_service_name, ingress_name, route_name, serve_service_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ChildView
 from rayfleet.planning.actions import Action, Create, Delete, Patch, Subject
 from rayfleet.planning.convergence import drift
 from rayfleet.raycluster.observed import Observed
-from rayfleet.resources import ingress, rbac, services
+from rayfleet.resources import auth, ingress, rbac, services
 
-OTHERS = (SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES)
+OTHERS = (SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS)
 """The kinds of children that are watched besides Pods and Services; with Routes where the API serves them."""
+
+UNREAD = frozenset({SECRETS})
+"""Kinds of which only the metadata is ever asked for. What is in them is neither compared nor put right; they are made, and go with their
+cluster: containers that run may still need them when the spec does not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A child as it should be, and why the cluster needs it."""
+    """A child as it should be, and why the cluster needs it. `drawn`: see `Create`."""
 
     resource: Resource
     manifest: Mapping[str, Any]
     reason: str
+    drawn: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -62,6 +67,8 @@ def wanted_children(observed: Observed, cluster: RayCluster) -> Iterator[Wanted]
             yield Wanted(ROUTES, ingress.route(cluster), why)
         else:
             yield Wanted(INGRESSES, ingress.ingress(cluster), why)
+    if auth.needs_secret(cluster, observed.config):
+        yield Wanted(SECRETS, auth.secret(cluster), "the token of its ports is in it", (auth.KEY,))
     yield Wanted(SERVICES, services.head_service(cluster, observed.config), "the cluster has no head Service")
     if any(group.num_of_hosts > 1 for group in spec.worker_group_specs):
         yield Wanted(SERVICES, services.headless_service(cluster), "replicas of several hosts need names in DNS")
@@ -75,9 +82,10 @@ def converge(observed: Observed, child: Wanted) -> Iterator[Action]:
     if found is None:
         if not observed.held_back(scope_of(child.resource, child.name)):
             made = target(observed, child.resource, child.name, "Create")
-            yield Create(manifest=child.manifest, reason=child.reason, **{**made, "event": "" if is_new(observed) else made["event"]})
+            made["event"] = "" if is_new(observed) else made["event"]
+            yield Create(manifest=child.manifest, reason=child.reason, drawn=child.drawn, **made)
         return
-    if found.terminating:
+    if found.terminating or child.resource in UNREAD:
         return
     patch = drift(compared(child.manifest), found.body())
     if not patch or observed.refused(scope_of(child.resource, child.name), f"FailedToUpdate{child.resource.kind}"):
@@ -156,6 +164,11 @@ def remove(observed: Observed, resource: Resource, found: ChildView, reason: str
 
 def scope_of(resource: Resource, name: str) -> str:
     return f"{resource.kind.lower()}/{name}"
+
+
+def unprotected(observed: Observed, cluster: RayCluster) -> bool:
+    """Is something still to be seen without which a new Pod would run open to everybody, or with what a stranger put there?"""
+    return auth.needs_secret(cluster, observed.config) and not find(observed.owned(SECRETS), auth.secret_name(cluster))
 
 
 def find(children: tuple[ChildView, ...], name: str) -> ChildView | None:

@@ -11,7 +11,7 @@ from rayfleet.planning.actions import Action, Delete
 from rayfleet.planning.conditions import find
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.raycluster import head, workers
-from rayfleet.raycluster.children import plan_children
+from rayfleet.raycluster.children import plan_children, unprotected
 from rayfleet.raycluster.fences import SCOPE, settle
 from rayfleet.raycluster.judgement import valid
 from rayfleet.raycluster.observed import Observed
@@ -38,6 +38,8 @@ def plan(observed: Observed) -> Plan:
 def pod_actions(observed: Observed, cluster: RayCluster) -> list[Action]:
     """The fence, if names need one, then what goes and what is made."""
     deletes, news = plan_pods(observed, cluster)
+    if unprotected(observed, cluster):
+        news = []
     allowed = [delete for delete in deletes if not observed.refused(delete.scope, delete.failed_event)]
     fences, creates = settle(observed, cluster, allowed, news)
     if fences and observed.held_back(SCOPE):

@@ -27,9 +27,7 @@ def unserved(cluster: RayCluster) -> Iterator[Fault]:
 
 
 def protections(spec: RayClusterSpec) -> tuple[tuple[str, bool], ...]:
-    auth = spec.auth_options
     return (
-        ("spec.authOptions", auth is not None and auth.mode == "token"),
         ("spec.gcsFaultToleranceOptions", spec.gcs_fault_tolerance_options is not None),
         ("spec.tlsOptions", spec.tls_options is not None and bool(spec.tls_options.enabled)),
         ("spec.networkPolicy", spec.network_policy is not None),

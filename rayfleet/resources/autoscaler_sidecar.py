@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 
 from rayfleet.api import labels
+from rayfleet.api.config import Configuration
 from rayfleet.api.names import account_name
 from rayfleet.api.raycluster import AutoscalerOptions, RayCluster
 from rayfleet.api.template import absent
-from rayfleet.resources import env
+from rayfleet.resources import auth, env
 from rayfleet.resources.pod_template import object_of, ray_container, template_of
 
 Manifest = dict[str, Any]
@@ -42,11 +43,13 @@ def version_variables(cluster: RayCluster) -> list[env.Variable]:
     return [env.literal(V2_VARIABLE, "true" if options.version == "v2" else "false")]
 
 
-def with_autoscaler(cluster: RayCluster, spec: Manifest, ray: Manifest, shell: list[str]) -> tuple[Manifest, Manifest]:
+def with_autoscaler(
+    cluster: RayCluster, spec: Manifest, ray: Manifest, shell: list[str], config: Configuration
+) -> tuple[Manifest, Manifest]:
     """The head's Pod spec with the sidecar and its account, and the Ray container with the logs that both share."""
     spec, ray, mount = with_shared_logs(spec, ray)
     options = cluster.spec.autoscaler_options or AutoscalerOptions()
-    sidecar = container(options, ray, mount, shell)
+    sidecar = auth.with_auth(cluster, container(options, ray, mount, shell), config)
     containers = [*(spec.get("containers") or [{}]), sidecar]
     account = spec.get("serviceAccountName") or account_name(cluster.metadata.name)
     return {**spec, "containers": containers, "serviceAccountName": account}, ray

@@ -29,6 +29,10 @@ def cluster_labels(cluster: str) -> dict[str, str]:
     return {labels.CLUSTER: cluster, labels.APP_NAME: labels.KUBERAY, labels.APP_CREATED_BY: labels.KUBERAY_OPERATOR}
 
 
+def secret_labels(cluster: str) -> dict[str, str]:
+    return {labels.CLUSTER: cluster}
+
+
 def head_labels(cluster: str) -> dict[str, str]:
     """The labels of a head's Service, which are its selector too."""
     return {

@@ -9,7 +9,7 @@ from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.names import Slot, replica_name
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
-from rayfleet.resources import defaults, env, ports, ray_start
+from rayfleet.resources import auth, defaults, env, ports, ray_start
 from rayfleet.resources.autoscaler_sidecar import is_v2, version_variables, with_autoscaler
 from rayfleet.resources.gcs_wait import wait_container
 from rayfleet.resources.ownership import owner_reference, pod_labels
@@ -26,7 +26,7 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration) -> Manifest:
     """The head Pod of the given name."""
     group = cluster.spec.head_group_spec
     template = template_of(group.template)
-    ray = ray_container(template)
+    given, ray = protected(cluster, template, config)
     params = ray_start.head_params(group.ray_start_params, ray.get("resources") or {}, group.resources, group.labels)
     if cluster.spec.enable_in_tree_autoscaling:
         params["no-monitor"] = "true"  # whatever the user says: the sidecar is the monitor, and two would fight
@@ -34,10 +34,10 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration) -> Manifest:
     added = [*defaults.variables(config), *env.head_variables(line, params, config), *version_variables(cluster)]
     ray = with_command({**ray, "env": env.merged(ray.get("env") or (), added)}, keeps_command(cluster, template), line, config)
     ray = with_probes(with_metrics_port(ray, params), labels.HEAD, params, cluster.spec.ray_version, config)
-    spec = with_init_addresses(template["spec"], env.address_variables(cluster, config, head_service_of(cluster)))
+    spec = with_init_addresses(given, env.address_variables(cluster, config, head_service_of(cluster)))
     spec, ray = with_shared_memory(spec, ray, params)
     if cluster.spec.enable_in_tree_autoscaling:
-        spec, ray = with_autoscaler(cluster, spec, ray, shell(config))
+        spec, ray = with_autoscaler(cluster, spec, ray, shell(config), config)
     spec = with_sidecars(with_restart_policy(cluster, spec), config.head_sidecar_containers)
     marks = pod_labels(cluster.metadata.name, labels.HEAD, labels.HEAD_GROUP)
     notes = {
@@ -55,13 +55,13 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
     address = f"{env.head_host(cluster, config, service)}:{gcs_port}"
     where = env.address_variables(cluster, config, service)
     template = template_of(group.template)
-    given = ray_container(template)
+    spec, given = protected(cluster, template, config)
     params = ray_start.worker_params(group.ray_start_params, address, given.get("resources") or {}, group.resources, group.labels)
     line = ray_start.command_line(params, head=False)
     added = [*defaults.variables(config), *env.worker_variables(cluster, line, gcs_port, config, service)]
     ray = with_command({**given, "env": env.merged(given.get("env") or (), added)}, keeps_command(cluster, template), line, config)
     ray = with_probes(with_metrics_port(ray, params), labels.WORKER, params, cluster.spec.ray_version, config)
-    spec = with_init_addresses(template["spec"], where)
+    spec = with_init_addresses(spec, where)
     if config.enable_init_container_injection:
         host, volumes = env.head_host(cluster, config, service), spec.get("volumes") or ()
         wait = wait_container(given, volumes, host, gcs_port, where, shell(config), config.gcs_wait_period_seconds)
@@ -73,6 +73,12 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
         **slot_labels(cluster, group, slot, lives, config),
     }
     return manifest(cluster, name, template, {**spec, "containers": [ray, *others(spec)]}, marks, group.labels, {}, config)
+
+
+def protected(cluster: RayCluster, template: Manifest, config: Configuration) -> tuple[Manifest, Manifest]:
+    """The template's spec and its Ray container, with what keeps strangers out."""
+    spec = auth.with_token_volume(cluster, template["spec"], config)
+    return spec, auth.with_auth(cluster, ray_container(template), config)
 
 
 def others(spec: Manifest) -> list[Manifest]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rayfleet.api.meta import Key, ObjectMeta, Resource
 from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
-from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch, Place
+from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch, Place, sent
 from rayfleet.planning.backoff import LONGEST_RETRY
 from rayfleet.planning.events import clip, sentences
 from rayfleet.planning.plan import Event, Plan, StatusWrite
@@ -69,7 +70,8 @@ class Outcome:
 
 
 class Applier:
-    """One kind's hand. `sources` are its informers, by resource; `lookup` asks the API itself who holds a name."""
+    """One kind's hand. `sources` are its informers, by resource; `lookup` asks the API itself who holds a name; `draw` gives so many random
+    bytes."""
 
     def __init__(
         self,
@@ -81,6 +83,7 @@ class Applier:
         record: Record,
         lookup: Callable[[Create | Place], Any],
         clock: Clock = SYSTEM,
+        draw: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         self._resource = resource
         self._gate = gate
@@ -90,6 +93,7 @@ class Applier:
         self._record = record
         self._lookup = lookup
         self._clock = clock
+        self._draw = draw
         self._held: dict[Key, Held] = {}
         self._not_before: dict[Key, float] = {}
 
@@ -141,7 +145,7 @@ class Applier:
             if isinstance(action, Fence) and await self._still_there(action, outcome):
                 outcome.stale = True
                 return
-            written = await self._gate.send(write_of(action))
+            written = await self._gate.send(write_of(action, self._draw))
         except Conflict:
             outcome.stale = True
         except AlreadyExists as error:
@@ -286,9 +290,9 @@ class Applier:
 PAST = {Create: "created", Patch: "updated", Delete: "deleted", Fence: "annotated"}
 
 
-def write_of(action: Action) -> Write:
+def write_of(action: Action, draw: Callable[[int], bytes]) -> Write:
     if isinstance(action, Create):
-        return Write("create", action.resource, action.namespace, action.name, action.manifest)
+        return Write("create", action.resource, action.namespace, action.name, sent(action, draw))
     if isinstance(action, Delete):
         return Write("delete", action.resource, action.namespace, action.name, uid=action.uid)
     if isinstance(action, Fence):

@@ -6,7 +6,7 @@ It is shut while another process leads, and a test can stand in it: between any 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -31,7 +31,7 @@ class Write:
     resource: Resource
     namespace: str
     name: str
-    body: Mapping[str, Any] | None = None
+    body: Mapping[str, Any] | None = field(default=None, repr=False)  # may be a Secret's
     uid: str = ""
 
 

@@ -32,7 +32,7 @@ GOOD_WATCH = 5.0  # seconds after which a watch counts as good although nothing 
 
 class Informer(Generic[T]):
     """`run` it in a task. `decode` takes one object's bytes, where a plain typed decoding is not enough. What is not `required` counts as
-    seen, and as nothing, while the API server will not list it.
+    seen, and as nothing, while the API server will not list it. `metadata_only`: no more than that is asked for.
 
     Handlers are called in order of subscription, between two steps of the loop, and must not block.
     """
@@ -51,6 +51,7 @@ class Informer(Generic[T]):
         idle: float = IDLE,
         dice: Callable[[], float] = random.random,
         required: bool = True,
+        metadata_only: bool = False,
     ) -> None:
         self.resource = resource
         self.resource_version = ""
@@ -58,7 +59,7 @@ class Informer(Generic[T]):
         self.lists = 0
         self._client = client
         self._codec: Codec[T] = Codec(type, decode)
-        self._scope: dict[str, Any] = {"namespace": namespace, "labels": labels, "fields": fields}
+        self._scope: dict[str, Any] = {"namespace": namespace, "labels": labels, "fields": fields, "metadata_only": metadata_only}
         self._clock = clock
         self._idle = idle
         self._dice = dice

@@ -21,6 +21,7 @@ class Child:
     """Objects that belong to ours by their controller reference. Only those with the labels are watched, when labels are given.
 
     `type` is the struct that is cached; `decode` makes it from one object's bytes where typed decoding alone is not enough.
+    `metadata_only`: the rest of the objects never gets here (Secrets).
     `required`: nothing can be decided without having seen them. Of others that may not be listed none are seen, and the rest goes on.
     """
 
@@ -29,6 +30,7 @@ class Child:
     labels: str = ""
     decode: Decode | None = None
     required: bool = True
+    metadata_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

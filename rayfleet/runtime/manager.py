@@ -197,13 +197,14 @@ class Manager:
                 decode=child.decode,
                 clock=self._clock,
                 required=child.required,
+                metadata_only=child.metadata_only,
             )
             self._informers[identity] = informer
             self.metrics.watch_cache(child.resource.kind, informer.values().__len__)
         return informer
 
     async def _lookup(self, action: Create | Place) -> ObjectMeta:
-        found: Answer = await self.client.get(action.resource, action.name, action.namespace or None, type=Answer)
+        found: Answer = await self.client.get(action.resource, action.name, action.namespace or None, type=Answer, metadata_only=True)
         return found.metadata
 
     def _wrote(self, write: Write, outcome: str) -> None:

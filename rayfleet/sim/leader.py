@@ -117,7 +117,7 @@ class Leader:
             return found.metadata
 
         gate = Gate(cast(Any, client), is_open=lambda: self.alive)
-        applier = Applier(RAYCLUSTERS, gate, informers, visibility, self.backoffs, self.record, lookup, clock)
+        applier = Applier(RAYCLUSTERS, gate, informers, visibility, self.backoffs, self.record, lookup, clock, dice.randbytes)
         self.controller = Controller(
             self.kind(), informers, applier, self.queue, visibility, self.backoffs, cast(Any, Unmeasured()), clock=clock
         )

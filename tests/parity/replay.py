@@ -20,7 +20,6 @@ from tests.parity.recording import Recording, recording
 from tests.parity.stage import Stage, stage, until
 from tests.parity.status import told
 from tests.parity.steps import HOLLOW, Play, Step, table
-from tests.parity.test_render import served
 
 QUIET = 1.3  # seconds: a status write may be held back for one
 PATIENCE = 15.0
@@ -51,7 +50,7 @@ async def replay_all(names: Iterable[str], directory: Path) -> dict[str, Outcome
 async def replay(place: Stage, case: Recording) -> Outcome:
     namespace = f"parity-{case.name}"
     await place.open_namespace(namespace)
-    manifests = [moved(obj, namespace) for obj in served(case)]
+    manifests = [moved(obj, namespace) for obj in case.input]
     play = Play(place, namespace, with_fate(case, manifests[-1]))
     outcome = Outcome()
     await take(play, case, outcome, [*manifests[:-1], play.cluster])

@@ -21,6 +21,7 @@ from rayfleet.api.meta import (
     RAYCLUSTERS,
     ROLEBINDINGS,
     ROLES,
+    SECRETS,
     SERVICEACCOUNTS,
     SERVICES,
     Resource,
@@ -38,7 +39,7 @@ from rayfleet.runtime.visibility import PATIENCE
 from tests.parity.canonical import Json
 from tests.parity.ledger import Ledger
 
-CHILDREN = (PODS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES)
+CHILDREN = (PODS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS)
 RESOURCEQUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
 KINDS = {resource.kind: resource for resource in (*CHILDREN, RESOURCEQUOTAS)}
 PACE = 0.05

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES
+from rayfleet.api.meta import PODS, RAYCLUSTERS, SECRETS, SERVICES
 from tests.parity.canonical import Json
 from tests.parity.stage import RESOURCEQUOTAS, Stage, until
 
@@ -109,6 +109,10 @@ async def delete_service(play: Play, details: Json) -> None:
     await play.stage.client.delete(SERVICES, details["name"], play.namespace)
 
 
+async def delete_secret(play: Play, details: Json) -> None:
+    await play.stage.client.delete(SECRETS, details["name"], play.namespace)
+
+
 async def merge_service(play: Play, details: Json) -> None:
     await play.stage.client.patch(SERVICES, details["name"], play.namespace, details["body"])
 
@@ -153,6 +157,7 @@ DEEDS: dict[str, Callable[[Play, Any], Awaitable[None]]] = {
     "end container": end_container,
     "unlabel Pod": unlabel_pod,
     "delete Service": delete_service,
+    "delete Secret": delete_secret,
     "merge Service": merge_service,
     "raise quota": raise_quota,
     "delete": delete,

@@ -19,7 +19,7 @@ from tests.parity.compare import Groups, grouped
 from tests.parity.recording import DIRECTORY
 from tests.parity.status import told
 
-LATER = ("-ft-", "-auth-", "secret-deleted", "mtls", "network-policy", "history-server")  # what these cases are about is not served yet
+LATER = ("-ft-", "mtls", "network-policy", "history-server")  # what these cases are about is not served yet
 CONFIGURATIONS = {"operator-env-switches": "env", "operator-config-sidecars": "config", "operator-env2-random-delete": "env2"}
 
 

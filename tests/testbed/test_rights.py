@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from deploy.objects import NAME, SYSTEM_NAMESPACE, single_namespace
-from deploy.rights import AUTOSCALING, CLUSTERS, ELECTION, HANDED_ON, INGRESS, WORK, Right
+from deploy.rights import AUTOSCALING, CLUSTERS, ELECTION, HANDED_ON, INGRESS, TOKENS, WORK, Right
 from rayfleet.api import labels, names
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import PODS, RAYCLUSTERS, ObjectMeta
@@ -73,6 +73,8 @@ def take_names(place: Place) -> None:
     for resource, name in children("taken").items():
         taken = name if resource != f"{RBAC}/rolebindings" else children("bound")[resource]
         place.create(resource, {"metadata": {"name": taken}, **FOREIGN.get(resource, {})})
+    place.create("secrets", {"metadata": {"name": "known"}})
+    place.create("ray.io/v1/rayclusters", with_tokens(cluster("known", workers=0)))
     bound = whole("bound")
     bound["spec"]["suspend"] = True
     place.create("ray.io/v1/rayclusters", bound)
@@ -91,6 +93,11 @@ def whole(name: str) -> dict[str, Any]:
     return made
 
 
+def with_tokens(made: dict[str, Any]) -> dict[str, Any]:
+    made["spec"]["authOptions"] = {"mode": "token"}
+    return made
+
+
 def children(name: str) -> dict[str, str]:
     """What `whole` has besides its Pods and head Service."""
     return {
@@ -104,8 +111,8 @@ def children(name: str) -> dict[str, str]:
 
 def live_a_life(place: Place) -> None:
     """Create, scale, lose, fail, spoil, adopt, edit, delete, and apply again."""
-    eventually(lambda: len(place.events("NameConflict")) >= len(children("taken")) + 1, 30.0)
-    place.create("ray.io/v1/rayclusters", whole("demo"))
+    eventually(lambda: len(place.events("NameConflict")) >= len(children("taken")) + 2, 30.0)
+    place.create("ray.io/v1/rayclusters", with_tokens(whole("demo")))
     place.await_ready(workers=1)
     place.scale(2)
     place.await_ready(workers=2)
@@ -195,7 +202,7 @@ def test_a_list_that_is_forbidden_is_named_by_the_probe_and_taken_up_once_it_is_
     eventually(lambda: operator.is_ready, 60.0)
 
 
-def test_without_the_rights_for_autoscaling_and_ingress_other_clusters_go_on(operators: Operators, place: Place) -> None:
+def test_without_the_rights_for_autoscaling_ingress_and_tokens_other_clusters_go_on(operators: Operators, place: Place) -> None:
     plane = place.plane
     plane.kubectl("create", "serviceaccount", "plain", "--namespace", place.name)
     grant(place, "plain", [right.rule for right in CLUSTERS])
@@ -203,11 +210,13 @@ def test_without_the_rights_for_autoscaling_and_ingress_other_clusters_go_on(ope
     operator = operators.start("--watch-namespace", place.name, "--no-leader-election", kubeconfig=kubeconfig)
     place.make_cluster("plain", workers=1)
     place.await_ready(workers=1, name="plain")
-    for right in (*AUTOSCALING, *INGRESS):
+    for right in (*AUTOSCALING, *INGRESS, *TOKENS):
         assert any(f'cannot list resource "{right.resource}"' in text for text in operator.said("warning")), right
     place.create("ray.io/v1/rayclusters", whole("demo"))
     missing = 'cannot create resource "ingresses"'
     eventually(lambda: missing in place.condition("ReplicaFailure").get("message", ""), 30.0)
+    place.create("ray.io/v1/rayclusters", with_tokens(cluster("tokens", workers=0)))
+    eventually(lambda: any('cannot create resource "secrets"' in text for text in place.events("FailedToCreateSecret")), 30.0)
 
 
 def test_what_the_autoscaler_may_do_can_only_be_granted_by_who_may_do_it(operators: Operators, place: Place) -> None:
