@@ -32,14 +32,12 @@ def group(name: str = "small", replicas: int = 1, **fields: Any) -> Json:
     }
 
 
-def cluster(
-    namespace: str, *groups: Json, name: str = "demo", head: Json | None = None, annotations: Json | None = None, **spec: Any
-) -> Json:
+def cluster(*groups: Json, name: str = "demo", head: Json | None = None, annotations: Json | None = None, **spec: Any) -> Json:
     """`head` are fields of the head's group."""
     return {
         "apiVersion": "ray.io/v1",
         "kind": "RayCluster",
-        "metadata": {"name": name, "namespace": namespace},
+        "metadata": {"name": name, **({"annotations": annotations} if annotations else {})},
         "spec": {
             "rayVersion": "2.52.0",
             "headGroupSpec": {"rayStartParams": {}, "template": template(), **(head or {})},
@@ -130,9 +128,7 @@ class Cluster:
 
 
 async def applied(stage: Stage, manifest: Json) -> Cluster:
-    """In a namespace that is made if it is not there."""
-    namespace = manifest["metadata"]["namespace"]
-    if namespace not in {each["metadata"]["name"] for each in await stage.namespaces()}:
-        await stage.open_namespace(namespace)
-    await stage.apply(manifest)
-    return Cluster(stage, manifest)
+    """In the stage's own namespace."""
+    placed = {**manifest, "metadata": {**manifest["metadata"], "namespace": stage.namespace}}
+    await stage.apply(placed)
+    return Cluster(stage, placed)

@@ -1,4 +1,4 @@
-"""Who wrote what to the API server, in order: a middleware of the embedded server that counts instead of asking anybody."""
+"""Who wrote what to the API server, in order: a middleware of the server, or of what stands before it, that counts and asks nobody."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.parity.configurations import configuration
 from tests.parity.ledger import Entry, counted
 from tests.parity.named import unnamed
 from tests.parity.recording import Recording, recording
-from tests.parity.stage import Stage, stage, until
+from tests.parity.stage import Stage, open_namespace, stage, until
 from tests.parity.status import told
 from tests.parity.steps import HOLLOW, Play, Step, table
 
@@ -49,7 +49,7 @@ async def replay_all(names: Iterable[str], directory: Path) -> dict[str, Outcome
 
 async def replay(place: Stage, case: Recording) -> Outcome:
     namespace = f"parity-{case.name}"
-    await place.open_namespace(namespace)
+    await open_namespace(place.client, namespace)
     manifests = [moved(obj, namespace) for obj in case.input]
     play = Play(place, namespace, with_fate(case, manifests[-1]))
     outcome = Outcome()

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from rayfleet.kube.connection import Connection
@@ -35,7 +36,7 @@ def slow_watches(most: float, seed: int = 1) -> Tap:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         try:
             port = server.sockets[0].getsockname()[1]
-            yield Connection(f"http://127.0.0.1:{port}")
+            yield replace(connection, server=f"http://127.0.0.1:{port}")
         finally:
             server.close()
             for task in tasks:

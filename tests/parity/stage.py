@@ -1,4 +1,4 @@
-"""The operator as it is, in this process: the embedded API over HTTP, the real manager, the hollow kubelet."""
+"""The operator as it is, in this process: an API server over HTTP, the real manager, the hollow kubelet."""
 
 from __future__ import annotations
 
@@ -9,12 +9,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass
 from typing import Any
 
-from aiohttp import web
-
 from rayfleet.api.config import Configuration
-from rayfleet.api.crds import crds
 from rayfleet.api.meta import (
-    CUSTOMRESOURCEDEFINITIONS,
     INGRESSES,
     NAMESPACES,
     PODS,
@@ -26,8 +22,6 @@ from rayfleet.api.meta import (
     SERVICES,
     Resource,
 )
-from rayfleet.apiserver.server import ApiServer
-from rayfleet.apiserver.store import Store
 from rayfleet.cli.controllers import kinds_of
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection
@@ -37,7 +31,8 @@ from rayfleet.runtime.clock import SYSTEM, Clock
 from rayfleet.runtime.manager import Manager, ManagerSettings
 from rayfleet.runtime.visibility import PATIENCE
 from tests.parity.canonical import Json
-from tests.parity.ledger import Ledger
+from tests.parity.grounds import Grounds, embedded
+from tests.parity.ledger import Entry, Ledger
 
 CHILDREN = (PODS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS)
 RESOURCEQUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
@@ -45,49 +40,60 @@ KINDS = {resource.kind: resource for resource in (*CHILDREN, RESOURCEQUOTAS)}
 PACE = 0.05
 USUAL = Configuration()
 Tap = Callable[[Connection], AbstractAsyncContextManager[Connection]]
+Opening = Callable[..., AbstractAsyncContextManager["Stage"]]
 
 
 @dataclass
 class Stage:
-    """`client` is the user's. Every write of anybody stands in the ledger, by user agent: user, operator, kubelet."""
+    """`client` is the user's, `connection` the operator's way. Every write stands in the ledger, by user agent: user, operator, kubelet."""
 
     client: Client
     ledger: Ledger
     connection: Connection
     manager: Manager
-
-    async def open_namespace(self, name: str) -> None:
-        await self.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-
-    async def namespaces(self) -> list[Json]:
-        return await self.client.list(NAMESPACES)
+    namespace: str
 
     async def apply(self, obj: Json) -> None:
         """Raises ApiError when the API server refuses the object."""
         group, _, version = obj["apiVersion"].rpartition("/")
         await self.client.create(KINDS.get(obj["kind"]) or Resource(group, version, RAYCLUSTERS.plural, obj["kind"]), obj)
 
+    def written(self) -> list[Entry]:
+        """The operator's, in the stage's own namespace."""
+        return self.ledger.of(self.namespace)
+
+    async def limit_pods(self, number: int) -> None:
+        """By a quota. Returns when it is enforced."""
+        spec = {"hard": {"pods": str(number)}}
+        if await found(self.client, RESOURCEQUOTAS, "small", self.namespace):
+            await self.client.patch(RESOURCEQUOTAS, "small", self.namespace, {"spec": spec})
+        else:
+            metadata = {"name": "small", "namespace": self.namespace}
+            await self.apply({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": spec})
+
+        async def enforced() -> bool:
+            quota = await found(self.client, RESOURCEQUOTAS, "small", self.namespace)
+            return ((quota or {}).get("status") or {}).get("hard") == spec["hard"]
+
+        await until(enforced)
+
     async def cluster(self, namespace: str, name: str) -> Json | None:
-        try:
-            found: Json = await self.client.get(RAYCLUSTERS, name, namespace)
-            return found
-        except NotFound:
-            return None
+        return await found(self.client, RAYCLUSTERS, name, namespace)
 
     async def children(self, namespace: str) -> list[Json]:
         """What belongs to a RayCluster, Pods first."""
         lists = await asyncio.gather(*(self.client.list(resource, namespace) for resource in CHILDREN))
-        found = [
+        listed = [
             {"apiVersion": resource.api_version, "kind": resource.kind, **item}
             for resource, items in zip(CHILDREN, lists, strict=True)
             for item in items
         ]
-        return [each for each in found if any(owner["kind"] == "RayCluster" for owner in each["metadata"].get("ownerReferences") or ())]
+        return [each for each in listed if any(owner["kind"] == "RayCluster" for owner in each["metadata"].get("ownerReferences") or ())]
 
     async def pods(self, namespace: str, group: str = "") -> list[Json]:
         """In order of slots; of one group if it is named."""
-        found = await self.client.list(PODS, namespace, labels=f"ray.io/group={group}" if group else "ray.io/group!=headgroup")
-        return sorted(found, key=slot)
+        listed = await self.client.list(PODS, namespace, labels=f"ray.io/group={group}" if group else "ray.io/group!=headgroup")
+        return sorted(listed, key=slot)
 
 
 def slot(pod: Json) -> tuple[int, int, str]:
@@ -98,25 +104,33 @@ def slot(pod: Json) -> tuple[int, int, str]:
 
 @asynccontextmanager
 async def stage(
-    configuration: Configuration = USUAL, *, delay: float = 0.05, clock: Clock = SYSTEM, through: Tap | None = None
+    configuration: Configuration = USUAL, *, delay: float = 0.05, clock: Clock = SYSTEM, through: Tap | None = None, on: Grounds = embedded
 ) -> AsyncIterator[Stage]:
     """`delay` is how long a Pod takes to get ready, in seconds. `clock` is the operator's; `through` leads it to the server on a detour."""
     ledger = Ledger()
-    app = ApiServer(Store()).app()
-    app.middlewares.append(ledger.middleware())
-    runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    connection = Connection(f"http://127.0.0.1:{runner.addresses[0][1]}")
+    async with (
+        on(ledger) as ground,
+        Client(ground.user, user_agent="user") as client,
+        Client(ground.kubelet, user_agent="kubelet") as kubelet,
+    ):
+        await until(lambda: client.serves(RAYCLUSTERS))
+        await open_namespace(client, ground.namespace)
+        async with kubelet_of(kubelet, delay), (through or direct)(ground.operator) as way, operator(way, configuration, clock) as manager:
+            yield Stage(client, ledger, ground.operator, manager, ground.namespace)
+
+
+async def open_namespace(client: Client, name: str) -> None:
+    """Returns when Pods may be created in it."""
+    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    await until(lambda: found(client, SERVICEACCOUNTS, "default", name), what=f"no default account in {name}")
+
+
+async def found(client: Client, resource: Resource, name: str, namespace: str) -> Json | None:
     try:
-        async with Client(connection, user_agent="user") as client, Client(connection, user_agent="kubelet") as kubelet:
-            for document in crds():
-                await client.create(CUSTOMRESOURCEDEFINITIONS, document)
-            await until(lambda: client.serves(RAYCLUSTERS))
-            async with kubelet_of(kubelet, delay), (through or direct)(connection) as way, operator(way, configuration, clock) as manager:
-                yield Stage(client, ledger, connection, manager)
-    finally:
-        await runner.cleanup()
+        answer: Json = await client.get(resource, name, namespace)
+        return answer
+    except NotFound:
+        return None
 
 
 @asynccontextmanager
@@ -153,8 +167,8 @@ async def operator(connection: Connection, configuration: Configuration, clock: 
 async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 20.0, *, what: str = "") -> Any:
     """What the condition gives once it is true. Raises TimeoutError, with `what`."""
     deadline = time.monotonic() + seconds
-    while not (found := await condition()):
+    while not (answer := await condition()):
         if time.monotonic() > deadline:
             raise TimeoutError(what or "the condition was never met")
         await asyncio.sleep(PACE)
-    return found
+    return answer
