@@ -7,6 +7,7 @@ from typing import Any
 from rayfleet.apiserver import core_defaults as defaults
 from rayfleet.apiserver import core_rules as rules
 from rayfleet.apiserver import custom, event, quota, shapes
+from rayfleet.apiserver import status_defaults as status
 from rayfleet.apiserver.columns import TABLES
 from rayfleet.apiserver.job_rules import check_job
 from rayfleet.apiserver.kind import Kind
@@ -106,6 +107,7 @@ def _events() -> Kind:
         default=event.default,
         check=event.check,
         aliases={event.NEW: event.converted},
+        check_alias=event.check_new,
     )
 
 
@@ -152,6 +154,7 @@ def _nodes() -> Kind:
         fields=lambda obj: {"spec.unschedulable": str(bool((obj.get("spec") or {}).get("unschedulable"))).lower()},
         default=defaults.default_node,
         begin=defaults.begin_node,
+        default_status=status.default_node_status,
     )
 
 
@@ -168,6 +171,7 @@ def _pods() -> Kind:
         fields=_pod_fields,
         default=default_pod,
         begin=begin_pod,
+        default_status=status.default_pod_status,
         check=check_pod,
         admit=admit_pod,
     )
@@ -210,6 +214,7 @@ def _services() -> Kind:
         fields=lambda obj: {"spec.clusterIP": obj["spec"].get("clusterIP", ""), "spec.type": obj["spec"].get("type", "")},
         default=default_service,
         begin=begin_service,
+        default_status=status.default_balancer_status,
         check=check_service,
         admit=admit_service,
     )

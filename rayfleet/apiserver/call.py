@@ -11,6 +11,7 @@ from aiohttp import web
 from rayfleet.apiserver import protobuf
 from rayfleet.apiserver.address import Address
 from rayfleet.apiserver.api import Api
+from rayfleet.apiserver.duplicates import doubled
 from rayfleet.apiserver.form import Form, form_of
 from rayfleet.apiserver.kind import Kind
 from rayfleet.apiserver.options import WriteOptions
@@ -73,7 +74,9 @@ class Call:
             raise invalid("meta.k8s.io", name, "", [not_supported("dryRun", [self.query["dryRun"]], ("All",))])
         if (wanted := self.query.get("fieldValidation", "")) not in VALIDATIONS:
             raise invalid("meta.k8s.io", name, "", [not_supported("fieldValidation", wanted, VALIDATIONS)])
-        return WriteOptions("dryRun" in self.query, self.query.get("fieldManager", ""), self.query.get("fieldValidation") or "Warn")
+        options = WriteOptions("dryRun" in self.query, self.query.get("fieldManager", ""), self.query.get("fieldValidation") or "Warn")
+        options.doubled = doubled(self.body) if options.validation != "Ignore" and "json" in self.request.content_type else []
+        return options
 
     def decoded(self) -> Obj:
         """The body as an object. Raises 400, 413."""
@@ -92,11 +95,13 @@ class Call:
 
     def respond(self, body: bytes, status: int = 200, options: WriteOptions | None = None) -> web.Response:
         response = web.Response(body=body, status=status, headers={"Content-Type": JSON})
-        warnings = list(options.warnings) if options else []
-        if deprecation := self.kind.deprecated.get(self.served.version):
-            warnings.append(deprecation)
-        warn(response, warnings)
+        warn(response, [*(options.warnings if options else ()), *self.deprecations()])
         return response
+
+    def deprecations(self) -> list[str]:
+        """What every answer of this version warns of, refusals too."""
+        warning = self.kind.deprecated.get(self.served.version)
+        return [warning] if warning else []
 
 
 def warn(response: web.Response, warnings: Sequence[str]) -> None:

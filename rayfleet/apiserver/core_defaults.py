@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rayfleet.apiserver.pod_defaults import default_pod_spec
 from rayfleet.apiserver.record import Obj
+from rayfleet.apiserver.status_defaults import default_node_status
 
 RBAC = "rbac.authorization.k8s.io"
 NODE_INFO = (
@@ -45,6 +46,7 @@ def begin_node(obj: Obj) -> None:
     status = obj.setdefault("status", {})
     status.setdefault("daemonEndpoints", {"kubeletEndpoint": {"Port": 0}})
     status.setdefault("nodeInfo", dict.fromkeys(NODE_INFO, ""))
+    default_node_status(obj)
 
 
 def default_endpoints(obj: Obj) -> None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from rayfleet.apiserver import metadata
 from rayfleet.apiserver.columns import TABLES
 from rayfleet.apiserver.custom_columns import printer_table
+from rayfleet.apiserver.definition_rules import check_definition
 from rayfleet.apiserver.kind import Kind
 from rayfleet.apiserver.record import Obj
-from rayfleet.apiserver.schema import StructuralSchema, fault
+from rayfleet.apiserver.schema import StructuralSchema
 from rayfleet.apiserver.shapes import DEFINITION
-from rayfleet.apiserver.status_error import Cause, invalid_value, not_supported, required
 
 if TYPE_CHECKING:
     from rayfleet.apiserver.api import Api
@@ -62,7 +62,7 @@ def definition_kind() -> Kind:
         tables={"": TABLES[DEFINITIONS]},
         shape=DEFINITION.prune,
         default=_default,
-        check=_check,
+        check=check_definition,
         admit=_establish,
     )
 
@@ -74,42 +74,6 @@ def _default(obj: Obj) -> None:
         names.setdefault("singular", names["kind"].lower())
         names.setdefault("listKind", names["kind"] + "List")
     spec.setdefault("conversion", {"strategy": "None"})
-
-
-def _check(obj: Obj, old: Obj | None) -> list[Cause]:
-    spec = obj["spec"]
-    causes = [required(f"spec.{name}") for name in ("group", "scope") if not spec.get(name)]
-    names = spec.get("names") or {}
-    causes += [required(f"spec.names.{name}") for name in ("plural", "kind") if not names.get(name)]
-    if not isinstance(spec.get("versions"), list) or not spec["versions"]:
-        causes.append(required("spec.versions"))
-    if causes:
-        return causes
-    wanted = f"{names['plural']}.{spec['group']}"
-    if obj["metadata"]["name"] != wanted:
-        causes.append(invalid_value("metadata.name", obj["metadata"]["name"], 'must be spec.names.plural+"."+spec.group'))
-    if spec["scope"] not in ("Cluster", "Namespaced"):
-        causes.append(not_supported("spec.scope", spec["scope"], ("Cluster", "Namespaced")))
-    if (spec.get("conversion") or {}).get("strategy") != "None":
-        causes.append(not_supported("spec.conversion.strategy", spec["conversion"].get("strategy"), ("None",)))
-    if sum(bool(version.get("storage")) for version in spec["versions"]) != 1:
-        causes.append(invalid_value("spec.versions", "", "must have exactly one version marked as storage version"))
-    present = {version.get("name") for version in spec["versions"]}
-    for index, name in enumerate(((old or {}).get("status") or {}).get("storedVersions") or ()):
-        if name not in present:
-            causes.append(invalid_value(f"status.storedVersions[{index}]", name, _missing(name)))
-    for index, version in enumerate(spec["versions"]):
-        path, schema = f"spec.versions[{index}].schema.openAPIV3Schema", (version.get("schema") or {}).get("openAPIV3Schema")
-        if not isinstance(schema, dict):
-            causes.append(required(path))
-        elif (old is None or spec != old["spec"]) and (wrong := fault(schema)):
-            causes.append(invalid_value(path, "", wrong))
-    return causes
-
-
-def _missing(version: str) -> str:
-    until = f"a storage migration ensures no data remains persisted in {version} and removes {version} from status.storedVersions"
-    return f"missing from spec.versions; {version} was previously a storage version, and must remain in spec.versions until {until}"
 
 
 def _establish(api: Api, obj: Obj, old: Obj | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rayfleet.apiserver.metadata import check_key
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.status_error import Cause, invalid_value, required
 
@@ -66,6 +67,11 @@ def default(obj: Obj) -> None:
     obj.setdefault("reportingInstance", "")
 
 
+def check_new(obj: Obj, old: Obj | None) -> list[Cause]:
+    """What the newer group asks for besides."""
+    return [required("eventTime")] if old is None and not obj.get("eventTime") else []
+
+
 def check(obj: Obj, old: Obj | None) -> list[Cause]:
     about = obj.get("involvedObject") or {}
     namespace = obj["metadata"].get("namespace", "")
@@ -77,7 +83,11 @@ def check(obj: Obj, old: Obj | None) -> list[Cause]:
         return [invalid_value(name, obj.get(name), "field is immutable") for name in _FROZEN if obj.get(name) != old.get(name)]
     # Only the newer way of writing events has these rules.
     names = ("reportingComponent", "reportingInstance", "action", "reason")
-    causes = [required({"reportingComponent": "reportingController"}.get(name, name)) for name in names if not obj.get(name)]
+    causes = []
+    for name in names:
+        field = {"reportingComponent": "reportingController"}.get(name, name)
+        causes += [] if obj.get(name) else [required(field)]
+        causes += check_key(field, obj.get(name) or "") if name == "reportingComponent" else []
     if len(obj.get("message") or "") > 1024:
         causes.append(invalid_value("message", "", "can have at most 1024 characters"))
     if obj.get("type") not in ("Normal", "Warning"):

@@ -25,9 +25,10 @@ class Form:
     kind: str = ""
     include: str = "Metadata"
 
-    def one(self, served: Served, record: Record, now: float) -> bytes:
+    def one(self, served: Served, record: Record, now: float, instead: Obj | None = None) -> bytes:
+        """`instead` stands in the place of members of a table."""
         if self.kind == "Table":
-            return self._table(served, [record], now, {"resourceVersion": str(record.version)})
+            return self._table(served, [record], now, {"resourceVersion": str(record.version)}, instead)
         if self.kind:
             return msgspec.json.encode(partial(record.decode()))
         return presented(served, record)
@@ -36,13 +37,14 @@ class Form:
         if self.kind == "Table":
             return self._table(served, records, now, meta)
         if self.kind:
-            items = [partial(record.decode()) for record in records]
+            # As a real server: null where there is none.
+            items = [partial(record.decode()) for record in records] or None
             return msgspec.json.encode({"kind": "PartialObjectMetadataList", "apiVersion": _META, "metadata": meta, "items": items})
         head = msgspec.json.encode({"apiVersion": served.api_version, "kind": f"{served.kind.name}List", "metadata": meta})
         return b"".join((head[:-1], b',"items":[', b",".join(_item(served, record) for record in records), b"]}"))
 
-    def _table(self, served: Served, records: Iterable[Record], now: float, meta: Obj) -> bytes:
-        head = table_head(served, meta)
+    def _table(self, served: Served, records: Iterable[Record], now: float, meta: Obj, instead: Obj | None = None) -> bytes:
+        head = table_head(served, meta) | (instead or {})
         head["rows"] = [self._row(served, row, record) for row, record in rows(served, records, now)]
         return msgspec.json.encode(head)
 

@@ -105,11 +105,18 @@ class Http:
         call = Call(self._api, request, address.parse(self._api.registry, path), dict(request.query) if request.query_string else {})
         call.body = body
         authorize(call, user)
+        try:
+            return await self._served(call)
+        except StatusError as refusal:
+            refusal.warnings = [*refusal.warnings, *call.deprecations()]
+            raise
+
+    async def _served(self, call: Call) -> web.StreamResponse:
         if call.address.subresource == "proxy":
             from rayfleet.apiserver.proxy import proxy
 
             return await proxy(call)
-        verb = self._verbs.get(request.method)
+        verb = self._verbs.get(call.request.method)
         if verb is None:
             raise method_not_allowed()
         response = await verb(call)

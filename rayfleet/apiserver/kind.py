@@ -84,6 +84,8 @@ class Kind:
     """fills what a client left out; runs on every write, before `check`"""
     begin: Callable[[Obj], None] = _nothing
     """the status of a new object"""
+    default_status: Callable[[Obj], None] = _nothing
+    """the same for a write of the status"""
     check: Callable[[Obj, Obj | None], list[Cause]] = _no_causes
     admit: Callable[[Api, Obj, Obj | None], None] = _no_admission
     """what needs other objects: quotas, addresses"""
@@ -94,6 +96,8 @@ class Kind:
     """by version; "" is the one for all versions"""
     aliases: Mapping[str, Callable[[Obj, str], Obj]] = field(default_factory=dict)
     """apiVersions of another shape -> conversion(object, wanted apiVersion)"""
+    check_alias: Callable[[Obj, Obj | None], list[Cause]] = _no_causes
+    """further rules for what is written under one of `aliases`"""
     openapi: Mapping[str, Obj] = field(default_factory=dict)
     deprecated: Mapping[str, str] = field(default_factory=dict)
     """served version -> the warning that goes with each answer"""

@@ -172,7 +172,9 @@ def check_key(path: str, key: str) -> list[Cause]:
         causes.append(invalid_value(path, key, "prefix part must be non-empty"))
     elif slash and not (SUBDOMAIN.fullmatch(prefix) and len(prefix) <= 253):
         causes.append(invalid_value(path, key, f"prefix part {_SUBDOMAIN_RULE}"))
-    if len(name) > 63:
+    if not name:
+        causes.append(invalid_value(path, key, "name part must be non-empty"))
+    elif len(name) > 63:
         causes.append(invalid_value(path, key, "name part must be no more than 63 bytes"))
     if not QUALIFIED.fullmatch(name):
         causes.append(invalid_value(path, key, _KEY_RULE))

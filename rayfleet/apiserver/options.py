@@ -13,3 +13,5 @@ class WriteOptions:
     manager: str = ""
     validation: str = "Warn"
     warnings: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
+    """paths of the members that were given twice"""

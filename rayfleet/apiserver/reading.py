@@ -75,7 +75,7 @@ def list_objects(call: Call, snapshots: Snapshots) -> web.Response:
         **({"continue": ""} if call.kind.custom and not call.form.kind else {}),
     }
     page = snapshot.records[offset:]
-    if limit and len(page) > limit:
+    if 0 < limit < len(page):
         page = page[:limit]
         if not key:
             key = f"{call.kind.resource}/{snapshot.version}/{call.api.uid()}"

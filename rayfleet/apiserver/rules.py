@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rayfleet.apiserver.record import Obj
-from rayfleet.apiserver.status_error import Cause, StatusError
+from rayfleet.apiserver.status_error import Cause, StatusError, invalid_value
 
 _OLD_SELF = re.compile(r"\boldSelf\b")
 _ESCAPES = {"_": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
@@ -35,16 +35,26 @@ class Rule:
             names["oldSelf"] = _escaped(old) if "__" in self._source["rule"] else old
         try:
             if self._program is None:
-                self._program = _compile(self._source["rule"])
+                self._program = compiled(self._source["rule"])
             satisfied = self._program.execute(names)
         except Exception as failure:
-            return self._cause(path, value, f"rule evaluation error: {failure}")
+            return self._failed(path, value, failure)
         return None if satisfied is True else self._cause(path, value, self._message(names))
+
+    def _failed(self, path: str, value: Any, failure: Exception) -> Cause:
+        from rayfleet.apiserver.schema import type_name
+
+        rule = str(self._source.get("message") or self._source["rule"]).strip()
+        if isinstance(failure, TypeError):
+            why = "'no such overload': call arguments did not match a supported operator, function or macro signature for rule: "
+        else:
+            why = f"no such key: {failure.args[0]} evaluating rule: " if isinstance(failure, KeyError) else f"{failure} evaluating rule: "
+        return invalid_value(path or "<nil>", type_name(value), why + rule)
 
     def _message(self, names: Obj) -> str:
         if expression := self._source.get("messageExpression"):
             try:
-                self._message_program = self._message_program or _compile(expression)
+                self._message_program = self._message_program or compiled(expression)
                 text = self._message_program.execute(names)
                 if isinstance(text, str) and text.strip():
                     return text
@@ -121,7 +131,7 @@ class Rules:
         return tuple(item.get(key) if isinstance(item, dict) else None for key in self._keys)
 
 
-def _compile(expression: str) -> Any:
+def compiled(expression: str) -> Any:
     # 31 MB: only servers that meet a rule pay for them.
     try:
         import cel
@@ -134,11 +144,11 @@ def _compile(expression: str) -> Any:
 def _escaped(value: Any) -> Any:
     """Member names as CEL sees them: reserved words and signs escaped."""
     if isinstance(value, dict):
-        return {_escape(key): _escaped(member) for key, member in value.items()}
+        return {escaped_name(key): _escaped(member) for key, member in value.items()}
     return [_escaped(item) for item in value] if isinstance(value, list) else value
 
 
-def _escape(name: str) -> str:
+def escaped_name(name: str) -> str:
     if name in _RESERVED:
         return f"__{name}__"
     escaped = name.replace("__", _ESCAPES["_"])

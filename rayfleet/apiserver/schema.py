@@ -56,22 +56,25 @@ class StructuralSchema:
         self._root.fill(obj)
 
     def check(self, obj: Obj, old: Obj | None) -> list[Cause]:
-        return self._checked(obj, old, self._rules)
+        causes = self._faults(obj, old)
+        return causes + self._ruled(obj, old, self._rules, causes)
 
     def check_status(self, part: Obj, old: Obj) -> list[Cause]:
-        causes = [each for each in self._checked(part, old, self._rules.below("status")) if each.field.startswith(("status", "<nil>"))]
+        causes = [each for each in self._faults(part, old) if each.field.startswith(("status", "<nil>"))]
+        causes += self._ruled(part, old, self._rules.below("status"), causes)
         # A status is judged as if it stood alone.
         return [
             Cause(each.field, each.reason, each.message.replace(f" {each.field} in body", f" {each.field[7:]} in body")) for each in causes
         ]
 
-    def _checked(self, obj: Obj, old: Obj | None, rules: Rules) -> list[Cause]:
-        causes = self._schema_causes(obj, old) + list(self._lists.check(obj))
-        if not rules.any:
-            return causes
-        if any(cause.reason in _BLOCKING for cause in causes):
-            return [*causes, UNCHECKED]
-        return causes + rules.check(obj, old)
+    def _faults(self, obj: Obj, old: Obj | None) -> list[Cause]:
+        return self._schema_causes(obj, old) + list(self._lists.check(obj))
+
+    def _ruled(self, obj: Obj, old: Obj | None, rules: Rules, causes: list[Cause]) -> list[Cause]:
+        """What `rules` say; that nobody asked them, when a cause is such that they could not be."""
+        if self._rules.any and any(cause.reason in _BLOCKING for cause in causes):
+            return [UNCHECKED]
+        return rules.check(obj, old) if rules.any else []
 
     def _schema_causes(self, obj: Obj, old: Obj | None) -> list[Cause]:
         if self._validator is None:
@@ -79,7 +82,8 @@ class StructuralSchema:
         if self._validator.is_valid(obj):
             return []
         # Ratcheting: what was wrong before and did not change is not held against a write.
-        return [_cause(error, obj) for error in self._validator.iter_errors(obj) if old is None or _differs(old, obj, error.instance_path)]
+        errors = self._validator.iter_errors(obj)
+        return [cause for error in errors if old is None or _differs(old, obj, error.instance_path) for cause in _causes(error, obj)]
 
 
 def fault(schema: Obj) -> str | None:
@@ -89,6 +93,11 @@ def fault(schema: Obj) -> str | None:
     except ValueError as failure:
         return str(failure)
     return None
+
+
+def instance_causes(schema: Obj, value: Any) -> list[Cause]:
+    """What a schema says of one value; paths begin at the value."""
+    return [cause for error in _compiled(schema).iter_errors(value) for cause in _causes(error, value)]
 
 
 def _compiled(schema: Obj) -> Any:
@@ -125,6 +134,16 @@ def _json_schema(schema: Obj) -> Obj:
         if schema.get(name):
             result[name] = [_json_schema(child) for child in schema[name]]
     return result
+
+
+def _causes(error: Any, obj: Obj) -> list[Cause]:
+    cause = _cause(error, obj)
+    value = _at(obj, list(error.instance_path))
+    if error.kind.name == "type" and "integer" in error.kind.types and "string" not in error.kind.types and isinstance(value, float):
+        # Its range is checked as well, and told of without a place.
+        wanted = f"Checked value must be of type integer (default format) in {cause.field}"
+        return [cause, Cause("<nil>", "FieldValueInvalid", f'Invalid value: "": {wanted}')]
+    return [cause]
 
 
 def _cause(error: Any, obj: Obj) -> Cause:

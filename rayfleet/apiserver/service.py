@@ -38,8 +38,10 @@ def default_service(obj: Obj) -> None:
     if spec["type"] == "ExternalName":
         return
     spec.setdefault("internalTrafficPolicy", "Cluster")
-    spec.setdefault("ipFamilies", ["IPv4"])
-    spec.setdefault("ipFamilyPolicy", "SingleStack")
+    # Headless and without a selector, its endpoints are somebody else's and of any family.
+    both = spec.get("clusterIP") == "None" and not spec.get("selector")
+    spec.setdefault("ipFamilies", ["IPv4", "IPv6"] if both else ["IPv4"])
+    spec.setdefault("ipFamilyPolicy", "RequireDualStack" if both else "SingleStack")
     if spec["type"] in ("NodePort", "LoadBalancer"):
         spec.setdefault("externalTrafficPolicy", "Cluster")
     if spec["type"] == "LoadBalancer":
@@ -142,7 +144,8 @@ def _check_ports(ports: list[Obj]) -> list[Cause]:
             causes.append(not_supported(f"{path}.protocol", port["protocol"], PROTOCOLS))
         causes += _check_target(f"{path}.targetPort", port.get("targetPort"))
         if (port["protocol"], number) in numbers:
-            causes.append(duplicate(path, {"port": number, "protocol": port["protocol"]}))
+            shown = {"Name": "", "Protocol": port["protocol"], "AppProtocol": None, "Port": number, "TargetPort": 0, "NodePort": 0}
+            causes.append(duplicate(path, shown))
         if port.get("nodePort") and port["nodePort"] not in NODE_PORTS:
             text = f"provided port is not in the valid range. The range of valid ports is {NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
             causes.append(invalid_value(f"{path}.nodePort", port["nodePort"], text))

@@ -58,11 +58,12 @@ class StatusError(Exception):
 
 def quote(value: Any) -> str:
     """A value as Go's field errors print it."""
-    if value is None:
-        return "null"
-    if isinstance(value, dict):
-        return msgspec.json.encode(value).decode()
-    return msgspec.json.encode(value).decode()
+    text = msgspec.json.encode(value).decode()
+    if not isinstance(value, (dict, list)):
+        return text
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
 
 
 def bad_request(message: str) -> StatusError:

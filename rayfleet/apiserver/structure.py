@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from rayfleet.apiserver import metadata
 from rayfleet.apiserver.record import Obj
 
 EMBEDDED_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
@@ -37,12 +38,14 @@ class Node:
                 self.items.prune(item, f"{path}[{index}]", dropped)
 
     def _prune_members(self, value: Obj, path: str, dropped: list[str]) -> None:
-        if self.open and not self.properties:
+        if self.open and not self.properties and not self.embedded:
             return
         prefix = f"{path}." if path else ""
         for key in list(value):
             child = self.properties.get(key, self.extra)
             if self.embedded and key in EMBEDDED_FIELDS:
+                if key == "metadata":
+                    _prune_metadata(value[key], prefix + key, dropped)
                 continue
             if child is not None:
                 child.prune(value[key], prefix + key, dropped)
@@ -73,3 +76,10 @@ class Node:
             for key, member in value.items():
                 if key not in self.properties:
                     self.extra.fill(member)
+
+
+def _prune_metadata(value: Any, path: str, dropped: list[str]) -> None:
+    """An embedded object's metadata is ObjectMeta, whatever the schema says of it."""
+    for name in [name for name in value if name not in metadata.KNOWN] if isinstance(value, dict) else ():
+        del value[name]
+        dropped.append(f"{path}.{name}")

@@ -31,6 +31,8 @@ class Watch:
         self._selector = call.selector
         self._form = call.form
         self._clock = call.api.clock
+        self._told = False
+        """the columns of its tables"""
         self.lines: list[bytes] = []
         self.wake = asyncio.Event()
         self.behind = False
@@ -57,6 +59,7 @@ class Watch:
         obj = {"kind": self._served.kind.name, "apiVersion": self._served.api_version, "metadata": meta}
         if self._form.kind == "Table":
             obj = table_head(self._served, {"resourceVersion": str(version)}) | {"rows": [{"cells": [], "object": partial(obj)}]}
+            obj |= self._columns()
         elif self._form.kind:
             obj = partial(obj)
         self.lines.append(msgspec.json.encode({"type": "BOOKMARK", "object": obj}) + b"\n")
@@ -78,11 +81,16 @@ class Watch:
             return self._encoded(DELETED, record if change.type == DELETED else _at_version(change.previous, record.version))
         return None
 
+    def _columns(self) -> dict[str, Any]:
+        """The first table of a stream says its columns, the others say null."""
+        told, self._told = self._told, True
+        return {"columnDefinitions": None} if told and self._form.kind == "Table" else {}
+
     def _wanted(self, record: Record) -> bool:
         return (self._space is None or record.namespace == self._space) and self._selector.matches(record)
 
     def _encoded(self, type_: str, record: Record) -> bytes:
-        body = self._form.one(self._served, record, self._clock()) if self._form.kind else presented(self._served, record)
+        body = self._form.one(self._served, record, self._clock(), self._columns()) if self._form.kind else presented(self._served, record)
         return b"".join((b'{"type":"', type_.encode(), b'","object":', body, b"}\n"))
 
 

@@ -39,7 +39,7 @@ def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOp
     Raises StatusError: 400, 403 (quota, namespace ends), 404 (no such namespace), 409 (exists), 422.
     """
     kind = served.kind
-    obj = _decoded(served, body)
+    obj = _decoded(served, body, options)
     meta = obj["metadata"]
     if meta.get("resourceVersion"):
         raise StatusError(500, "", "resourceVersion should not be set on objects to be created")
@@ -71,7 +71,7 @@ def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOp
 
 def replace(api: Api, served: Served, record: Record, body: Obj, options: WriteOptions, *, subresource: str = "") -> Record:
     """PUT. Without metadata.resourceVersion a core object is replaced unconditionally; a custom one refuses."""
-    obj = _decoded(served, body)
+    obj = _decoded(served, body, options)
     if served.kind.custom and not obj["metadata"].get("resourceVersion"):
         cause = Cause("metadata.resourceVersion", "FieldValueInvalid", "Invalid value: 0: must be specified for an update")
         raise invalid(served.kind.group, served.kind.plural, record.name, [cause])
@@ -86,7 +86,7 @@ def patch(api: Api, served: Served, record: Record, edit: Edit, options: WriteOp
     if not isinstance(wanted, dict):
         raise bad_request("the patch does not leave an object")
     try:
-        return _update(api, served, record, _decoded(served, wanted), options, subresource)
+        return _update(api, served, record, _decoded(served, wanted, options), options, subresource)
     except StatusError as failure:
         if failure.code != 400 or "cannot be handled as a" not in failure.message:
             raise
@@ -130,13 +130,18 @@ def _save(api: Api, kind: Kind, namespace: str, name: str, obj: Obj, options: Wr
     return api.store.put(kind.resource, namespace, name, obj)
 
 
-def _decoded(served: Served, body: Obj) -> Obj:
+def _decoded(served: Served, body: Obj, options: WriteOptions) -> Obj:
     kind = served.kind
     if body.get("apiVersion", served.api_version) != served.api_version:
+        if kind.custom:
+            # No schema stands under that version, so none of its fields are known.
+            _report_unknown(served, [name for name in body if name not in ("apiVersion", "kind", "metadata")], options)
         text = f"the API version in the data ({body['apiVersion']}) does not match the expected API version ({served.api_version})"
-        raise bad_request(text)
+        refusal = bad_request(text)
+        refusal.warnings = options.warnings
+        raise refusal
     if body.get("kind", kind.name) != kind.name:
-        raise bad_request(f'{body["kind"]} in version "{served.version}" cannot be handled as a {kind.name}')
+        raise _of_another_kind(served, body)
     if not isinstance(body.get("metadata", {}), dict):
         raise bad_request("json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta")
     obj = kind.stored(body, served.api_version)
@@ -147,6 +152,16 @@ def _decoded(served: Served, body: Obj) -> Obj:
     except StatusError as failure:
         raise malformed(kind.name, served.version, failure.message) from failure
     return obj
+
+
+def _of_another_kind(served: Served, body: Obj) -> StatusError:
+    kind = served.kind
+    schema = kind.schemas.get(served.version)
+    if schema is None:
+        return bad_request(f'{body["kind"]} in version "{served.version}" cannot be handled as a {kind.name}')
+    # Judged by the schema all the same, but without the defaults, which are for its own kind.
+    causes = [invalid_value("kind", body["kind"], f"must be {kind.name}"), *schema.check(body, None)]
+    return invalid(kind.group, str(body["kind"]), str((body.get("metadata") or {}).get("name", "")), causes)
 
 
 def _accept(api: Api, served: Served, obj: Obj, old: Obj | None, options: WriteOptions) -> None:
@@ -163,6 +178,7 @@ def _accept(api: Api, served: Served, obj: Obj, old: Obj | None, options: WriteO
     if old is not None:
         causes += metadata.check_new_finalizers(old["metadata"], obj["metadata"])
     causes += kind.check(obj, old) if schema is None else schema.check(obj, old)
+    causes += kind.check_alias(obj, old) if served.api_version in kind.aliases else []
     if causes:
         refusal = invalid(kind.group, kind.name, obj["metadata"].get("name") or "", causes)
         refusal.warnings = options.warnings
@@ -173,6 +189,7 @@ def _accept_status(served: Served, obj: Obj, old: Obj, options: WriteOptions) ->
     """A status write is judged by the status alone: a spec that became invalid must not silence the controller."""
     schema = served.kind.schemas.get(served.version)
     if schema is None:
+        served.kind.default_status(obj)
         causes = metadata.check(obj["metadata"], served.kind.names) if obj["metadata"] != old["metadata"] else []
         if causes:
             raise invalid(served.kind.group, served.kind.name, obj["metadata"]["name"], causes)
@@ -187,7 +204,7 @@ def _accept_status(served: Served, obj: Obj, old: Obj, options: WriteOptions) ->
 
 
 def _report_unknown(served: Served, unknown: list[str], options: WriteOptions) -> None:
-    texts = [f'unknown field "{path}"' for path in unknown]
+    texts = [*(f'duplicate field "{path}"' for path in options.doubled), *(f'unknown field "{path}"' for path in unknown)]
     if texts and options.validation == "Strict":
         raise malformed(served.kind.name, served.version, "strict decoding error: " + ", ".join(texts))
     if options.validation == "Warn":

@@ -71,7 +71,8 @@ GENERATED = re.compile(r"\b(?P<prefix>[gG]en-|kube-api-access-|headless-|cluster
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 """in sentences, such as those of a failed precondition"""
 VERSION_TEXT = re.compile(
-    r"(?P<before>resource version: |current: |ResourceVersion in the precondition \(|ResourceVersion in record \()\d+"
+    r"(?P<before>resource version: \d+ \(|resource version: |current: "
+    r"|ResourceVersion in the precondition \(|ResourceVersion in record \()\d+"
 )
 """in sentences"""
 AGE_CELL = re.compile(r"^\d+[smhd]$|^\d+m\d+s$|^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")

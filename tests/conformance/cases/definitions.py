@@ -60,6 +60,69 @@ def schema(value: Any) -> Any:
     return lambda body: body["spec"]["versions"][0]["schema"].update(openAPIV3Schema=value)
 
 
+def structure(**properties: Any) -> Any:
+    return {"type": "object", "properties": properties}
+
+
+def schemas(name: str, *fields: Any) -> Any:
+    """Each with one field."""
+    return wrong(name, *(schema(structure(a=each)) for each in fields))
+
+
+def ruled(field: Any, rule: str, **more: Any) -> Any:
+    return {**field, "maxLength": 9, RULES: [{"rule": rule, **more}]}
+
+
+def fitting(*rules: str) -> Any:
+    rules_of_spec = [{"rule": rule} for rule in rules]
+    return made("fits", "Fit", structure(spec={**FIELDS, RULES: rules_of_spec}))[0]
+
+
+TEXT = {"type": "string"}
+NAMED = structure(n=TEXT)
+LIST, KEYS, RULES = "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-validations"
+SHORT = {"type": "string", "maxLength": 9}
+FIELDS = structure(
+    text=SHORT,
+    count={"type": "integer"},
+    share={"type": "number"},
+    flag={"type": "boolean"},
+    when={"type": "string", "format": "date-time"},
+    lasting={"type": "string", "format": "duration"},
+    port={"x-kubernetes-int-or-string": True},
+    words={"type": "array", "items": SHORT, "maxItems": 3},
+    things={"type": "array", "items": {"type": "object", "properties": {"name": SHORT, "size": {"type": "integer"}}}, "maxItems": 3},
+    labels={"type": "object", "additionalProperties": SHORT, "maxProperties": 3},
+    **{"with-dash": SHORT, "if": SHORT, "namespace": SHORT},
+)
+FITTING = (
+    "self.count > 1 && self.share < 2.0 || !self.flag",
+    "self.count + 1 == 2 && self.count % 2 == 0 && -self.count < 0",
+    "self.count < 2.5",
+    "size(self.text) == self.text.size() && self.text + 'a' != \"b\"",
+    "has(self.text) ? self.text.startsWith('a') : true",
+    "self.text in ['a', 'b'] && 'a' in self.labels && 'a' in self.words",
+    "self.words.all(w, w.matches('^[a-z]+$')) && self.words.exists_one(w, w == 'a')",
+    "self.words.map(w, w.upperAscii()).filter(w, w != 'A').size() <= 3",
+    "self.words.map(w, w != '', w + '!').exists(w, w.contains('!'))",
+    "self.things.all(t, t.size >= 0 && (!has(t.name) || t.name.size() > 0))",
+    "self.things.exists(t, t.name == self.text) || self.things[0].size == 1",
+    "self.labels.all(key, key != '' && self.labels[key] != '')",
+    "self.labels['a'] == 'b' || self.labels.size() == 0",
+    "type(self.port) == int || self.port == 'http'",
+    "self.when < timestamp('2030-01-01T00:00:00Z') && self.when.getFullYear() > 2000",
+    "self.lasting > duration('1s') && self.when + self.lasting > self.when",
+    "self.with__dash__dash == self.__if__ && self.__namespace__ != ''",
+    "string(self.count) == '1' && int(self.text) == 1 && double(self.count) == 1.0",
+    "self.text.split(',').size() == 1 && self.text.lastIndexOf('b') >= 0 && self.text.trim().substring(1) == ''",
+    "self.words.isSorted() && [1, 2].sum() == 3 && self.words.indexOf('a') < 3",
+    "quantity('1Gi').isGreaterThan(quantity('1Mi')) && isURL('http://a') && url('http://a').getHost() == 'a'",
+    "self == oldSelf || self.count == oldSelf.count",
+    "{'a': 1}['a'] == 1 && [] == [] && {'a': [1]} == {'a': [1]}",
+    "(self.flag ? 'a' : 'b') == 'a' && self.text == r'a\\d'",
+)
+
+
 CASES = [
     case(
         "life-of-a-definition",
@@ -160,10 +223,84 @@ CASES = [
         schema({"type": "object", "properties": {"a": {"type": "string", "default": 5}}}),
         schema({"properties": {}}),
     ),
+    schemas(
+        "schemas-without-types-refused",
+        {"type": "array"},
+        {"type": "array", "items": {}},
+        {"type": "object", "additionalProperties": {}},
+        {"type": "object", "properties": {"x": TEXT}, "additionalProperties": TEXT},
+        {"type": "array", "items": TEXT, "uniqueItems": True},
+        {"type": "object", "x-kubernetes-embedded-resource": True},
+        {"anyOf": [TEXT, {"type": "integer"}]},
+        {"type": "string", "$ref": "x"},
+    ),
+    schemas(
+        "schemas-of-lists-refused",
+        {"type": "string", LIST: "map"},
+        {"type": "array", "items": NAMED, LIST: "map"},
+        {"type": "array", "items": NAMED, LIST: "map", KEYS: ["n"]},
+        {"type": "array", "items": NAMED, LIST: "map", KEYS: ["m"]},
+        {"type": "array", "items": NAMED, LIST: "bag"},
+    ),
+    wrong("schemas-of-metadata-refused", schema(structure(metadata=NAMED)), schema(structure(metadata=TEXT))),
+    schemas(
+        "defaults-of-a-schema-refused",
+        {"type": "object", "properties": {"x": {"type": "object", "properties": {"y": {"type": "string", "default": 1}}}}},
+        {"type": "object", "default": {"x": 1}, "properties": {"x": TEXT}},
+        {"type": "object", "default": {"y": 1}, "properties": {"x": TEXT}},
+        {"type": "integer", "default": 5, "maximum": 3},
+        {"type": "string", "default": "c", "enum": ["a", "b"]},
+    ),
+    schemas("patterns-refused", *({"type": "string", "pattern": each} for each in ("a)", "[a", "*a", "(?=a)", "a{2,1}"))),
     wrong(
-        "rules-of-a-schema-refused",
-        schema({"type": "object", "properties": {"a": {"type": "string", "x-kubernetes-validations": [{"rule": "self.b == 1"}]}}}),
-        schema({"type": "object", "properties": {"a": {"type": "string", "x-kubernetes-validations": [{"rule": "size(self)"}]}}}),
+        "schemas-of-two-versions-refused",
+        lambda body: body["spec"]["versions"].append({**V2, "schema": {"openAPIV3Schema": {"properties": {}}}}),
+        lambda body: body["spec"]["versions"].append(body["spec"]["versions"][0]),
+    ),
+    wrong(
+        "names-of-a-definition-refused",
+        lambda body: body["spec"].update(group="nodots"),
+        lambda body: body["spec"].pop("group"),
+        lambda body: body["spec"].pop("scope"),
+        lambda body: body["spec"]["names"].pop("plural"),
+        lambda body: body["spec"]["names"].update(singular="UP"),
+        lambda body: body["spec"]["names"].update(listKind="Wrong"),
+        lambda body: body["spec"]["names"].update(shortNames=["UP"], categories=["A B"]),
+        lambda body: body["spec"].update(conversion={"strategy": "Sometimes"}),
+    ),
+    wrong(
+        "parts-of-a-definition-refused",
+        lambda body: body["spec"]["versions"][0].update(additionalPrinterColumns=[{"name": "", "type": "x", "jsonPath": "a"}]),
+        lambda body: body["spec"]["versions"][0].update(subresources={"scale": {}}),
+    ),
+    schemas("rules-of-a-schema-refused", ruled(TEXT, "self.b == 1"), ruled(TEXT, "size(self)")),
+    schemas(
+        "rules-of-other-types-refused",
+        ruled(TEXT, "self == 1"),
+        ruled(NAMED, "self.y == 'a'"),
+        ruled(NAMED, "foo(self.n)"),
+        ruled(NAMED, "self.n == bar"),
+        ruled({"type": "array", "items": TEXT}, "self.all(x, x.all(y, y == 'a'))"),
+        ruled({"type": "integer"}, "self + 1.0 > 2.0"),
+        ruled({"type": "integer"}, "self && true"),
+        ruled({"type": "integer"}, "self.startsWith('a')"),
+        ruled({"type": "array", "items": TEXT, "maxItems": 3}, "self.exists(x, size(x))"),
+        ruled({"type": "array", "items": TEXT, "maxItems": 3}, "self['a'] == 'b'"),
+        ruled({"type": "integer"}, "-self > 0 ? 'a' : 'b'"),
+    ),
+    schemas("rules-too-costly-refused", {"type": "array", "items": {"type": "string", RULES: [{"rule": "self.contains(self)"}]}}),
+    case("rules-that-fit", post(f"{m.DEFINITIONS}?dryRun=All", fitting(*FITTING))),
+    schemas(
+        "unreadable-rules-refused",
+        ruled(TEXT, ""),
+        ruled(TEXT, "self.size("),
+        ruled(TEXT, "self ="),
+        ruled(TEXT, "self == 'a'", messageExpression="1"),
+        ruled(TEXT, "self == 'a'", messageExpression="self + 1"),
+        ruled(TEXT, "self == 'a'", reason="Odd"),
+        ruled(TEXT, "self == 'a'", message="a\nb"),
+        ruled(TEXT, "self == 'a' ||\nself == 'b'"),
+        ruled(TEXT, "self == 'a'", fieldPath=".x"),
     ),
     case(
         "names-taken-twice",
