@@ -62,6 +62,15 @@ def token_secret_name(cluster: str) -> str:
     return clipped(cluster)
 
 
+def head_policy_name(cluster: str) -> str:
+    return f"{cluster}-head"
+
+
+def worker_policy_name(cluster: str, group: str) -> str:
+    """Of a worker group's NetworkPolicy; without a group, what all such names begin with."""
+    return f"{cluster}-workers-{group}"
+
+
 def clipped(name: str) -> str:
     """KubeRay's form of a long name: its last 50 characters, the first of which may be no digit and no punctuation."""
     tail = name[-STEM_LIMIT:]

@@ -7,10 +7,10 @@ from typing import Any
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import decode_cluster
 from rayfleet.api.labels import CLUSTER, RAY_PODS_SELECTOR
-from rayfleet.api.meta import PODS, RAYCLUSTERS, ROUTES, SERVICES
+from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ChildView, PodView, ServiceView, decode_child, decode_service
-from rayfleet.raycluster.children import OTHERS, UNREAD
+from rayfleet.raycluster.children import UNREAD, others
 from rayfleet.raycluster.metrics import measure
 from rayfleet.raycluster.observe import Observer
 from rayfleet.raycluster.plan import plan
@@ -19,7 +19,7 @@ from rayfleet.runtime.kind import Child, Kind
 
 def kinds_of(configuration: Configuration) -> tuple[Kind[Any], ...]:
     """Every kind that is reconciled. Of Pods only Ray's are watched; of Services all, as one of ours carries no label of its own."""
-    others = (*OTHERS, *((ROUTES,) if configuration.has_routes else ()))
+    watched = others(configuration)
     return (
         Kind(
             resource=RAYCLUSTERS,
@@ -29,10 +29,10 @@ def kinds_of(configuration: Configuration) -> tuple[Kind[Any], ...]:
                 Child(SERVICES, ServiceView, decode=decode_service),
                 *(
                     Child(resource, ChildView, labels=CLUSTER, decode=decode_child, required=False, metadata_only=resource in UNREAD)
-                    for resource in others
+                    for resource in watched
                 ),
             ),
-            observe=Observer(configuration, others),
+            observe=Observer(configuration, watched),
             plan=plan,
             decode=decode_cluster,
             measure=measure if configuration.enable_metrics else None,

@@ -8,21 +8,39 @@ from dataclasses import dataclass
 from typing import Any
 
 from rayfleet.api import labels
-from rayfleet.api.meta import INGRESSES, ROLEBINDINGS, ROLES, ROUTES, SECRETS, SERVICEACCOUNTS, SERVICES, Resource
-from rayfleet.api.names import account_name, headless_service_name, ingress_name, route_name, serve_service_name
+from rayfleet.api.config import Configuration
+from rayfleet.api.meta import INGRESSES, NETWORKPOLICIES, ROLEBINDINGS, ROLES, ROUTES, SECRETS, SERVICEACCOUNTS, SERVICES, Resource
+from rayfleet.api.names import (
+    account_name,
+    head_policy_name,
+    headless_service_name,
+    ingress_name,
+    route_name,
+    serve_service_name,
+    worker_policy_name,
+)
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ChildView
 from rayfleet.planning.actions import Action, Create, Delete, Patch, Subject
 from rayfleet.planning.convergence import drift
 from rayfleet.raycluster.observed import Observed
-from rayfleet.resources import auth, ingress, rbac, services
+from rayfleet.resources import auth, ingress, network_policy, rbac, services
 
-OTHERS = (SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS)
-"""The kinds of children that are watched besides Pods and Services; with Routes where the API serves them."""
+OTHERS = (SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS, NETWORKPOLICIES)
+"""The kinds of children besides Pods and Services; with Routes where the API serves them. See `others`."""
+
+GATES = {NETWORKPOLICIES: "RayClusterNetworkPolicy"}
+"""Kinds that no valid spec asks for while a feature gate is off; they are not even looked at then."""
 
 UNREAD = frozenset({SECRETS})
 """Kinds of which only the metadata is ever asked for. What is in them is neither compared nor put right; they are made, and go with their
 cluster: containers that run may still need them when the spec does not."""
+
+
+def others(config: Configuration) -> tuple[Resource, ...]:
+    """The kinds of children that are watched with this configuration, besides Pods and Services."""
+    found = [resource for resource in OTHERS if resource not in GATES or config.gate(GATES[resource])]
+    return (*found, *((ROUTES,) if config.has_routes else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +87,8 @@ def wanted_children(observed: Observed, cluster: RayCluster) -> Iterator[Wanted]
             yield Wanted(INGRESSES, ingress.ingress(cluster), why)
     if auth.needs_secret(cluster, observed.config):
         yield Wanted(SECRETS, auth.secret(cluster), "the token of its ports is in it", (auth.KEY,))
+    for manifest in network_policy.policies(cluster):
+        yield Wanted(NETWORKPOLICIES, manifest, "networkPolicy asks for it")
     yield Wanted(SERVICES, services.head_service(cluster, observed.config), "the cluster has no head Service")
     if any(group.num_of_hosts > 1 for group in spec.worker_group_specs):
         yield Wanted(SERVICES, services.headless_service(cluster), "replicas of several hosts need names in DNS")
@@ -128,7 +148,7 @@ def told(patch: Mapping[str, Any], prefix: str = "") -> str:
 
 def obsolete(observed: Observed, cluster: RayCluster, wanted: set[tuple[Resource, str]]) -> Iterator[Action]:
     """Children of ours that the spec asked for once."""
-    for resource in (SERVICES, INGRESSES, ROUTES, ROLEBINDINGS, ROLES, SERVICEACCOUNTS):
+    for resource in (SERVICES, INGRESSES, ROUTES, NETWORKPOLICIES, ROLEBINDINGS, ROLES, SERVICEACCOUNTS):
         for found in observed.owned(resource):
             spared = found.terminating or (resource, found.name) in wanted or not is_ours(cluster, resource, found)
             if not spared and not observed.refused(scope_of(resource, found.name), f"FailedToDelete{resource.kind}"):
@@ -141,6 +161,8 @@ def is_ours(cluster: RayCluster, resource: Resource, found: ChildView) -> bool:
     if resource == SERVICES:
         head = found.metadata.label(labels.NODE_TYPE) == labels.HEAD and found.metadata.label(labels.CLUSTER) == name
         return head or found.name in (headless_service_name(name), serve_service_name(name))
+    if resource == NETWORKPOLICIES:
+        return found.name == head_policy_name(name) or found.name.startswith(worker_policy_name(name, ""))
     return found.name in (account_name(name), ingress_name(name), route_name(name))
 
 
@@ -168,7 +190,10 @@ def scope_of(resource: Resource, name: str) -> str:
 
 def unprotected(observed: Observed, cluster: RayCluster) -> bool:
     """Is something still to be seen without which a new Pod would run open to everybody, or with what a stranger put there?"""
-    return auth.needs_secret(cluster, observed.config) and not find(observed.owned(SECRETS), auth.secret_name(cluster))
+    needed = [(NETWORKPOLICIES, str(manifest["metadata"]["name"])) for manifest in network_policy.policies(cluster)]
+    if auth.needs_secret(cluster, observed.config):
+        needed.append((SECRETS, auth.secret_name(cluster)))
+    return any(find(observed.owned(resource), name) is None for resource, name in needed)
 
 
 def find(children: tuple[ChildView, ...], name: str) -> ChildView | None:

@@ -30,5 +30,4 @@ def protections(spec: RayClusterSpec) -> tuple[tuple[str, bool], ...]:
     return (
         ("spec.gcsFaultToleranceOptions", spec.gcs_fault_tolerance_options is not None),
         ("spec.tlsOptions", spec.tls_options is not None and bool(spec.tls_options.enabled)),
-        ("spec.networkPolicy", spec.network_policy is not None),
     )

@@ -14,13 +14,12 @@ from rayfleet.api.raycluster import AutoscalerOptions, RayCluster
 from rayfleet.api.template import absent
 from rayfleet.resources import auth, env
 from rayfleet.resources.pod_template import object_of, ray_container, template_of
+from rayfleet.resources.volumes import with_shared_logs
 
 Manifest = dict[str, Any]
 NAME = "autoscaler"
 V2_VARIABLE = "RAY_enable_autoscaler_v2"
 COMMAND = "ray kuberay-autoscaler --cluster-name $(RAY_CLUSTER_NAME) --cluster-namespace $(RAY_CLUSTER_NAMESPACE)"
-LOGS = "ray-logs"
-LOGS_PATH = "/tmp/ray"
 SMALL = {"cpu": "500m", "memory": "512Mi"}
 
 
@@ -53,19 +52,6 @@ def with_autoscaler(
     containers = [*(spec.get("containers") or [{}]), sidecar]
     account = spec.get("serviceAccountName") or account_name(cluster.metadata.name)
     return {**spec, "containers": containers, "serviceAccountName": account}, ray
-
-
-def with_shared_logs(spec: Manifest, ray: Manifest) -> tuple[Manifest, Manifest, Manifest]:
-    """An emptyDir at /tmp/ray, unless the user mounts something there; and the mount that the sidecar shares."""
-    mounts = list(ray.get("volumeMounts") or ())
-    for mount in mounts:
-        if mount.get("mountPath", "").rstrip("/") == LOGS_PATH:
-            return spec, ray, mount
-    mount = {"name": LOGS, "mountPath": LOGS_PATH}
-    volumes = list(spec.get("volumes") or ())
-    if not any(volume.get("name") == LOGS for volume in volumes):
-        volumes.append({"name": LOGS, "emptyDir": {}})
-    return {**spec, "volumes": volumes}, {**ray, "volumeMounts": [*mounts, mount]}, mount
 
 
 def container(options: AutoscalerOptions, ray: Mapping[str, Any], logs: Manifest, shell: list[str]) -> Manifest:

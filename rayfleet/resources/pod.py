@@ -12,6 +12,7 @@ from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
 from rayfleet.resources import auth, defaults, env, ports, ray_start
 from rayfleet.resources.autoscaler_sidecar import is_v2, version_variables, with_autoscaler
 from rayfleet.resources.gcs_wait import wait_container
+from rayfleet.resources.history import event_variables, with_collector
 from rayfleet.resources.ownership import owner_reference, pod_labels
 from rayfleet.resources.pod_template import FIXED, head_service_of, ray_container, template_of
 from rayfleet.resources.probes import with_probes
@@ -31,13 +32,14 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration) -> Manifest:
     if cluster.spec.enable_in_tree_autoscaling:
         params["no-monitor"] = "true"  # whatever the user says: the sidecar is the monitor, and two would fight
     line = ray_start.command_line(params, head=True)
-    added = [*defaults.variables(config), *env.head_variables(line, params, config), *version_variables(cluster)]
+    added = [*defaults.variables(config), *env.head_variables(line, params, config), *version_variables(cluster), *event_variables(cluster)]
     ray = with_command({**ray, "env": env.merged(ray.get("env") or (), added)}, keeps_command(cluster, template), line, config)
     ray = with_probes(with_metrics_port(ray, params), labels.HEAD, params, cluster.spec.ray_version, config)
     spec = with_init_addresses(given, env.address_variables(cluster, config, head_service_of(cluster)))
     spec, ray = with_shared_memory(spec, ray, params)
     if cluster.spec.enable_in_tree_autoscaling:
         spec, ray = with_autoscaler(cluster, spec, ray, shell(config), config)
+    spec, ray = with_collector(cluster, labels.HEAD, params, spec, ray, config)
     spec = with_sidecars(with_restart_policy(cluster, spec), config.head_sidecar_containers)
     marks = pod_labels(cluster.metadata.name, labels.HEAD, labels.HEAD_GROUP)
     notes = {
@@ -58,7 +60,7 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
     spec, given = protected(cluster, template, config)
     params = ray_start.worker_params(group.ray_start_params, address, given.get("resources") or {}, group.resources, group.labels)
     line = ray_start.command_line(params, head=False)
-    added = [*defaults.variables(config), *env.worker_variables(cluster, line, gcs_port, config, service)]
+    added = [*defaults.variables(config), *env.worker_variables(cluster, line, gcs_port, config, service), *event_variables(cluster)]
     ray = with_command({**given, "env": env.merged(given.get("env") or (), added)}, keeps_command(cluster, template), line, config)
     ray = with_probes(with_metrics_port(ray, params), labels.WORKER, params, cluster.spec.ray_version, config)
     spec = with_init_addresses(spec, where)
@@ -67,6 +69,7 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
         wait = wait_container(given, volumes, host, gcs_port, where, shell(config), config.gcs_wait_period_seconds)
         spec = {**spec, "initContainers": [*(spec.get("initContainers") or ()), wait]}
     spec, ray = with_shared_memory(spec, ray, params)
+    spec, ray = with_collector(cluster, labels.WORKER, params, spec, ray, config)
     spec = with_sidecars(with_restart_policy(cluster, spec), config.worker_sidecar_containers)
     marks = {
         **pod_labels(cluster.metadata.name, labels.WORKER, group.group_name),

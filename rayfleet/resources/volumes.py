@@ -1,4 +1,4 @@
-"""Shared memory for Ray's object store (KubeRay, 2.4)."""
+"""What Ray's processes share: memory for the object store, and logs with the containers beside them (KubeRay, 2.4)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 SHARED_MEMORY = "shared-mem"
 SHARED_MEMORY_PATH = "/dev/shm"
+LOGS = "ray-logs"
+LOGS_PATH = "/tmp/ray"
 
 
 def with_shared_memory(spec: dict[str, Any], container: dict[str, Any], params: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -29,3 +31,16 @@ def size_limit(container: Mapping[str, Any]) -> dict[str, str]:
     resources: Mapping[str, Any] = container.get("resources") or {}
     memory = (resources.get("limits") or {}).get("memory") or (resources.get("requests") or {}).get("memory")
     return {"sizeLimit": str(memory)} if memory else {}
+
+
+def with_shared_logs(spec: dict[str, Any], ray: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """An emptyDir at /tmp/ray, unless the user mounts something there; and the mount that the sidecar shares."""
+    mounts = list(ray.get("volumeMounts") or ())
+    for mount in mounts:
+        if mount.get("mountPath", "").rstrip("/") == LOGS_PATH:
+            return spec, ray, mount
+    mount = {"name": LOGS, "mountPath": LOGS_PATH}
+    volumes = list(spec.get("volumes") or ())
+    if not any(volume.get("name") == LOGS for volume in volumes):
+        volumes.append({"name": LOGS, "emptyDir": {}})
+    return {**spec, "volumes": volumes}, {**ray, "volumeMounts": [*mounts, mount]}, mount

@@ -16,11 +16,11 @@ import msgspec
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import Undecodable, decode_cluster
 from rayfleet.api.fault import Fault
-from rayfleet.api.meta import PODS, RAYCLUSTERS, ROUTES, SERVICES, Key, Resource
+from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Key, Resource
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.planning.actions import Action, Create, Fence, Patch
 from rayfleet.planning.plan import Plan
-from rayfleet.raycluster.children import OTHERS
+from rayfleet.raycluster.children import others
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.plan import plan
 from rayfleet.raycluster.validity import faults_of
@@ -71,7 +71,7 @@ def render(objects: Sequence[Obj], config: Configuration, now: float = 0.0) -> l
 
 def kinds_of(config: Configuration) -> tuple[Resource, ...]:
     """The kinds of children that are looked after."""
-    return (PODS, SERVICES, *OTHERS, *((ROUTES,) if config.has_routes else ()))
+    return (PODS, SERVICES, *others(config))
 
 
 def next_steps(obj: Obj, config: Configuration, now: float, children: Sequence[Obj] = ()) -> Plan:
@@ -92,8 +92,8 @@ def observation(
     config: Configuration,
     gone: frozenset[str] = frozenset(),
 ) -> Observed:
-    others = {resource: children for resource, children in found.items() if resource not in (PODS, SERVICES)}
-    return Observed(cluster, now, found[PODS], found[SERVICES], gone, others, config=config)
+    rest = {resource: children for resource, children in found.items() if resource not in (PODS, SERVICES)}
+    return Observed(cluster, now, found[PODS], found[SERVICES], gone, rest, config=config)
 
 
 def is_cluster(obj: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from rayfleet.cli.configuration import configuration_of
 ENVIRONMENTS: dict[str, dict[str, str]] = {
     "default": {},
     "config": {},
+    "gates": {},
     "env": {
         "ENABLE_DETERMINISTIC_HEAD_POD_NAME": "true",
         "ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE": "true",
@@ -30,7 +31,19 @@ ENVIRONMENTS: dict[str, dict[str, str]] = {
         "RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV": "5",
     },
 }
+GATES = (
+    "RayCronJob",
+    "RayClusterNetworkPolicy",
+    "GCSFaultToleranceEmbeddedStorage",
+    "RayClusterMTLS",
+    "RayClusterHistoryServer",
+)
 FILES: dict[str, dict[str, object]] = {
+    "gates": {
+        "apiVersion": "config.ray.io/v1alpha1",
+        "kind": "Configuration",
+        "featureGates": dict.fromkeys(GATES, True),
+    },
     "config": {
         "apiVersion": "config.ray.io/v1alpha1",
         "kind": "Configuration",
@@ -39,7 +52,7 @@ FILES: dict[str, dict[str, object]] = {
         "defaultContainerEnvs": [{"name": "SITE", "value": "north"}],
         "defaultPodLabels": {"site.example.test/zone": "north"},
         "defaultPodAnnotations": {"site.example.test/owner": "platform"},
-    }
+    },
 }
 
 

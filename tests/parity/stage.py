@@ -13,6 +13,7 @@ from rayfleet.api.config import Configuration
 from rayfleet.api.meta import (
     INGRESSES,
     NAMESPACES,
+    NETWORKPOLICIES,
     PODS,
     RAYCLUSTERS,
     ROLEBINDINGS,
@@ -34,7 +35,7 @@ from tests.parity.canonical import Json
 from tests.parity.grounds import Grounds, embedded
 from tests.parity.ledger import Entry, Ledger
 
-CHILDREN = (PODS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS)
+CHILDREN = (PODS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS, NETWORKPOLICIES)
 RESOURCEQUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
 KINDS = {resource.kind: resource for resource in (*CHILDREN, RESOURCEQUOTAS)}
 PACE = 0.05

@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 
 from rayfleet.api.config import Configuration
-from rayfleet.api.meta import SECRETS
+from rayfleet.api.meta import NETWORKPOLICIES, SECRETS
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.planning.actions import TO_BE_DRAWN, Create, sent
 from rayfleet.planning.backoff import Backoff
 from rayfleet.raycluster.plan import plan
-from rayfleet.resources import auth
-from tests.raycluster.vocabulary import NOW, child_of, cluster, created, group, head, observed
+from rayfleet.resources import auth, network_policy
+from tests.raycluster.vocabulary import NOW, child_of, cluster, created, deleted, group, head, observed
 
+GATES = Configuration(feature_gates={"RayClusterNetworkPolicy": True})
+CLOSED = {"networkPolicy": {"mode": "DenyAll"}}
 TOKEN = {"authOptions": {"mode": "token"}}
 DRAWN = bytes(range(32))
 
@@ -90,3 +92,29 @@ def test_the_configurations_mode_counts_where_the_spec_says_nothing_and_ray_know
     of = cluster(rayVersion=version)
     assert auth.needs_secret(of, config) is expected
     assert auth.is_on(cluster(authOptions={"mode": "disabled"}), config) is False
+
+
+def policies_of(of: RayCluster) -> dict[Any, Any]:
+    return {NETWORKPOLICIES: tuple(child_of(manifest) for manifest in network_policy.policies(of))}
+
+
+def test_pods_wait_until_every_policy_is_seen() -> None:
+    of = cluster(group(replicas=1), **CLOSED)
+    assert created(plan(observed(of, config=GATES))) == ["demo-head", "demo-workers-small"]
+    one = {NETWORKPOLICIES: policies_of(of)[NETWORKPOLICIES][:1]}
+    assert created(plan(observed(of, config=GATES, others=one))) == ["demo-workers-small"]
+    assert len(created(plan(observed(of, config=GATES, others=policies_of(of))))) == 2
+
+
+def test_the_policy_of_a_group_that_is_gone_goes_too() -> None:
+    before = policies_of(cluster(group(), group("other"), **CLOSED))
+    assert list(deleted(plan(observed(cluster(group(), **CLOSED), config=GATES, others=before)))) == ["demo-workers-other"]
+    assert len(deleted(plan(observed(cluster(group()), config=GATES, others=before)))) == 3
+
+
+def test_a_policy_that_somebody_opened_is_closed_again() -> None:
+    of = cluster(**CLOSED)
+    (policy,) = network_policy.policies(of)
+    opened = {NETWORKPOLICIES: (child_of({**policy, "spec": {**policy["spec"], "ingress": [{}]}}),)}
+    (patch,) = (action.patch for action in plan(observed(of, head(), config=GATES, others=opened)).actions)
+    assert patch == {"spec": {"ingress": policy["spec"]["ingress"]}}
