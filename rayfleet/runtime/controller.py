@@ -57,7 +57,7 @@ class Controller(Generic[O]):
         self._queue = queue
         self._visibility = visibility
         self._backoffs = backoffs
-        self._gone = Gone()
+        self._gone = Gone(clock)
         self._reader = Reader(informers, backoffs, self._gone, clock)
         self._metrics = metrics
         self._workers = workers
@@ -201,6 +201,8 @@ class Controller(Generic[O]):
                 self._queue.add(key)
             if found is not None and found.metadata.uid == owner.uid:
                 self._gone.heard(old, new)
+            else:
+                self._gone.heard_early(old, new)
 
 
 def same(old: Any, new: Any) -> bool:

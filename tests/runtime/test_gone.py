@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from rayfleet.api.meta import ObjectMeta, OwnerReference
-from rayfleet.runtime.gone import Gone, Made
+from rayfleet.runtime.gone import LATEST_OWNER, Gone, Made
 from rayfleet.runtime.wire import Stub
+from tests.runtime.clocks import ManualClock
 
 
 class Copy:
@@ -38,6 +39,23 @@ def test_a_child_that_was_seen_to_vanish_is_gone_until_its_owner_is() -> None:
     gone.heard(child("a"), None)
     assert gone.of("uid") == {"a"} and gone.of("other") == set()
     gone.forget("uid")
+    assert gone.of("uid") == set()
+
+
+def test_a_child_that_went_before_its_owner_was_known_is_gone_for_its_owner() -> None:
+    clock = ManualClock()
+    gone = Gone(clock)
+    gone.heard_early(child("a"), None)
+    gone.heard(child("b"), None)
+    assert gone.of("uid") == {"a", "b"}
+
+
+def test_children_of_owners_that_never_come_are_forgotten_after_a_while() -> None:
+    clock = ManualClock()
+    gone = Gone(clock)
+    gone.heard_early(child("a"), None)
+    clock.now += LATEST_OWNER + 1
+    gone.heard_early(None, child("b"))
     assert gone.of("uid") == set()
 
 
