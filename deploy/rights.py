@@ -25,7 +25,7 @@ LEASE = "rayfleet"
 CHILD = ("get", "list", "watch", "create", "patch", "delete")  # get: who holds a name that is taken?
 
 CLUSTERS = (
-    Right("ray.io", "rayclusters", ("list", "watch", "patch")),  # patch: the annotation rayfleet.dev/lives
+    Right("ray.io", "rayclusters", ("get", "list", "watch", "patch")),  # patch: the annotation rayfleet.dev/lives
     Right("ray.io", "rayclusters/status", ("patch",)),
     # Asked for by the admission plugin OwnerReferencesPermissionEnforcement, since children set blockOwnerDeletion.
     Right("ray.io", "rayclusters/finalizers", ("update",)),
@@ -42,10 +42,7 @@ AUTOSCALING = (
 )
 """For enableInTreeAutoscaling: the account of the autoscaler beside the head."""
 
-HANDED_ON = (
-    Right("ray.io", "rayclusters", ("get",)),
-    Right("", "pods/resize", ("patch",)),
-)
+HANDED_ON = (Right("", "pods/resize", ("patch",)),)
 """What the autoscaler's role grants and the operator itself never does: nobody can grant what he may not do."""
 
 TOKENS = (Right("", "secrets", ("get", "list", "watch", "create")),)  # of which only the metadata is ever asked for

@@ -40,7 +40,8 @@ class Fence:
     """Write annotations on the owner itself, tested against the version that the plan was made from.
 
     If the owner has changed meanwhile the write is refused and nothing after it in the plan is done; likewise if one of the objects in
-    `absent` exists, which the plan took for gone: the API itself is asked, since the cache of a process among several may be behind.
+    `absent` exists, which the plan took for gone: the API itself is asked, before the write and after it, since the cache of one process
+    among several may be behind. Without annotations nothing is written: the API is asked for the owner's version.
     """
 
     resource: Resource

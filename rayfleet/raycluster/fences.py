@@ -15,6 +15,8 @@ from rayfleet.raycluster.lives import Lives
 from rayfleet.raycluster.observed import Observed
 
 SCOPE = "lives"
+RAISED = "names of Pods that go must not come back"
+ASKED = "new names are of use only while our copy of the cluster is the newest"
 MOST_RAISES = 100
 SPARE_SLOTS = 16
 HEAD_SLOT = Slot(0, 0)
@@ -48,10 +50,11 @@ def settle(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete], n
     """The write that must come first, if any, and the creates under names that were never used."""
     before, unsure = raised_for(observed, cluster, deletes)
     lives = before
-    taken = used_names(observed, cluster)
+    used = used_names(observed, cluster)
+    taken = set(used)
     creates = []
     for new in news:
-        if new.group_name == labels.HEAD_GROUP and observed.config.enable_deterministic_head_pod_name:
+        if has_fixed_name(observed, new):
             creates.append(new.create(observed, cluster, HEAD_SLOT, 0, fixed_head_name(cluster.metadata.name)))
             continue
         for replica in sorted({slot.replica for slot in new.slots}):
@@ -61,21 +64,28 @@ def settle(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete], n
             life = lives.of(new.group_name, replica)
             creates += [new.create(observed, cluster, slot, life, name) for slot, name in zip(slots, names, strict=True)]
     missed = [place for new in news for place in given_up(observed, cluster, new, before, lives)]
-    unsure = unsure or any(is_unsure(observed, cluster, new) for new in news)
+    unsure = unsure or any(is_unsure(observed, cluster, new, used) for new in news)
     return fence(observed, lives, missed, unsure), creates
 
 
-def is_unsure(observed: Observed, cluster: RayCluster, new: NewPods) -> bool:
+def has_fixed_name(observed: Observed, new: NewPods) -> bool:
+    """A head whose name is the same in every life: the next one is refused until the last one is gone."""
+    return new.group_name == labels.HEAD_GROUP and observed.config.enable_deterministic_head_pod_name
+
+
+def is_unsure(observed: Observed, cluster: RayCluster, new: NewPods, used: set[str]) -> bool:
     """May our copy of the owner lack the last raise, so that the new names are of a life that is over?
 
-    Not while no life was ever raised, and not for a slot whose last Pod this process saw.
+    Not for a cluster that nobody has told anything of yet, and not for a worker's slot whose last Pod this process saw. A head is rare and
+    may not be there twice: our view is tested each time.
     """
-    if not observed.lives.counts:
+    if has_fixed_name(observed, new) or not (observed.lives.counts or cluster.status.observed_generation):
         return False
-    known = used_names(observed, cluster)
+    if new.group_name == labels.HEAD_GROUP:
+        return True
     for slot in new.slots:
         life = observed.lives.of(new.group_name, slot.replica)
-        if life == 0 or slot_name(cluster, new.group_name, new.hosts, slot, life - 1) not in known:
+        if life == 0 or slot_name(cluster, new.group_name, new.hosts, slot, life - 1) not in used:
             return True
     return False
 
@@ -147,8 +157,9 @@ def used_names(observed: Observed, cluster: RayCluster) -> set[str]:
 
 
 def fence(observed: Observed, lives: Lives, missed: Sequence[Place], unsure: bool) -> list[Fence]:
-    """Nothing when all lives stay, unless we are unsure of them: then they are written as they are, which only tests our view."""
-    if lives == observed.lives and not unsure:
+    """Nothing when all lives stay, unless we are unsure of them: then our view of the owner is tested, and nothing is written."""
+    raised = lives != observed.lives
+    if not raised and not unsure:
         return []
     meta = observed.cluster.metadata
     written = Fence(
@@ -156,9 +167,9 @@ def fence(observed: Observed, lives: Lives, missed: Sequence[Place], unsure: boo
         namespace=meta.namespace,
         name=meta.name,
         resource_version=meta.resource_version,
-        annotations={labels.LIVES: str(lives) or None},
+        annotations={labels.LIVES: str(lives) or None} if raised else {},
         scope=SCOPE,
-        reason="names of Pods that go must not come back",
+        reason=RAISED if raised else ASKED,
         absent=tuple(missed),
     )
     return [written]

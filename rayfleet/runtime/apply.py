@@ -21,7 +21,7 @@ from rayfleet.planning.events import clip, sentences
 from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock
-from rayfleet.runtime.gate import Gate, Write
+from rayfleet.runtime.gate import Gate, Write, Written
 from rayfleet.runtime.gone import Made
 from rayfleet.runtime.namesake import Namesake, who_holds
 from rayfleet.runtime.visibility import Source, Visibility
@@ -109,7 +109,7 @@ class Applier:
             self._remember(outcome)
         for event in plan.events:
             self._record(self._resource, owner, event)
-        fenced = any(isinstance(action, Fence) for action in outcome.done)
+        fenced = any(isinstance(action, Fence) and action.annotations for action in outcome.done)
         if not fenced:  # a fence has moved the owner's version: the status would only meet a conflict
             await self._status(plan.status, outcome)
         return outcome
@@ -142,10 +142,10 @@ class Applier:
 
     async def _one(self, action: Action, outcome: Outcome) -> None:
         try:
-            if isinstance(action, Fence) and await self._still_there(action, outcome):
-                outcome.stale = True
-                return
-            written = await self._gate.send(write_of(action, self._draw))
+            if isinstance(action, Fence):
+                await self._fence(action, outcome)
+            else:
+                self._done(action, await self._gate.send(write_of(action, self._draw)), outcome)
         except Conflict:
             outcome.stale = True
         except AlreadyExists as error:
@@ -159,10 +159,22 @@ class Applier:
                 outcome.stale = True
         except ApiError as error:
             self._fail(action, error, outcome)
+
+    def _done(self, action: Action, written: Written, outcome: Outcome) -> None:
+        outcome.done.append(action)
+        self._expect(action, written.metadata, outcome)
+        self._warn(action, written.warnings, outcome)
+
+    async def _fence(self, fence: Fence, outcome: Outcome) -> None:
+        """Asked about twice: another process may make what was taken for gone between the first question and the write; afterwards it can
+        not. Raises ApiError, Shut."""
+        if await self._still_there(fence, outcome):
+            outcome.stale = True
+        elif not fence.annotations:
+            await self._ask(fence, outcome)
         else:
-            outcome.done.append(action)
-            self._expect(action, written.metadata, outcome)
-            self._warn(action, written.warnings, outcome)
+            self._done(fence, await self._gate.send(write_of(fence, self._draw)), outcome)
+            outcome.stale = await self._still_there(fence, outcome) or outcome.stale
 
     async def _still_there(self, fence: Fence, outcome: Outcome) -> bool:
         """Does the API have something that the plan took for gone? Then the copy must show it before the next look. Raises ApiError."""
@@ -176,6 +188,15 @@ class Applier:
             if source := self._sources.get(place.resource):
                 self._visibility.wrote(outcome.key, source, meta.resource_version)
         return found
+
+    async def _ask(self, fence: Fence, outcome: Outcome) -> None:
+        """Is the owner still what the plan was made from? If not, the copy must show that before the next look. Raises ApiError."""
+        meta = await self._lookup(Place(fence.resource, fence.namespace, fence.name))
+        if meta.resource_version == fence.resource_version:
+            outcome.done.append(fence)
+            return
+        outcome.stale = True
+        self._visibility.wrote(outcome.key, self._sources[fence.resource], meta.resource_version)
 
     def _expect(self, action: Action, returned: ObjectMeta, outcome: Outcome) -> None:
         source = self._sources.get(action.resource)
@@ -220,6 +241,8 @@ class Applier:
         """Also when the process is stopped half way: what was done was done."""
         setbacks: dict[str, str] = {}
         for action in outcome.done:
+            if isinstance(action, Fence) and not action.annotations:
+                continue
             log.info("%s %s: %s", PAST[type(action)], action.name, action.reason, extra={"object": str(outcome.key)})
             if isinstance(action, Delete) and action.setback:
                 setbacks.setdefault(action.scope, action.reason)

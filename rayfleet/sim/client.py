@@ -55,8 +55,18 @@ class SimClient:
         await self.send(Request(self.leader.name, "delete", resource, namespace or "", name, uid=uid or ""))
 
     async def get(self, resource: Resource, name: str, namespace: str | None = None, *, type: Any = dict) -> Any:
-        await self.leader.clock.sleep(self.latency())
-        found = self.leader.world.store.get(resource, Key(namespace or "", name))
+        world, leader = self.leader.world, self.leader
+        await leader.clock.sleep(self.latency())
+        fault = world.faults.strike(Request(leader.name, "get", resource, namespace or "", name))
+        if fault in ("crash-before", "crash-after"):
+            world.crashed(leader)
+            raise Shut
+        if isinstance(fault, ApiError):
+            raise fault
+        found = world.store.get(resource, Key(namespace or "", name))
+        await leader.clock.sleep(self.latency())
+        if fault == "lost-response":
+            raise Unreachable("the answer was lost")
         if found is None:
             raise NotFound(404, "NotFound", f'{resource.plural} "{name}" not found')
         return msgspec.convert(found, type)

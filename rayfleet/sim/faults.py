@@ -43,7 +43,7 @@ class Faults:
     def strike(self, request: Request) -> Outcome:
         self.requests += 1
         kind = self.chosen(request)
-        if kind is None:
+        if kind is None or (kind == "conflict" and request.verb == "get"):
             return None
         self.counts[kind] += 1
         return error_of(kind, request) or kind

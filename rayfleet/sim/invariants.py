@@ -1,7 +1,7 @@
 """What must be true after every request, whatever went wrong (reference: reliability, b.3). A broken one raises `Violation` at once.
 
-S1   one living head Pod per cluster, and none is made while the last one still ends. No name can fence off a create that was decided before
-     another operator raised the slot's lives and that lands after: two may then live for a moment, not in the end (L1); see `overlaps`
+S1   one living head Pod per cluster, and none is made while the last one still ends. A create that left before another operator raised the
+     lives of the head's slot, and lands after, does not count: no name can fence it off (designs/0002), and it does not stay (L1)
 S2   no more workers than the spec allows
 S3   a delete carries the UID of an own object
 S4   objects of others are not touched
@@ -23,6 +23,7 @@ from rayfleet.api import labels
 from rayfleet.api.decode import Undecodable
 from rayfleet.api.meta import PODS, RAYCLUSTERS
 from rayfleet.kube.errors import ApiError
+from rayfleet.raycluster.lives import parse_lives
 from rayfleet.sim.leader import TURN, Turn
 from rayfleet.sim.store import TERMINAL, Change, Obj, Request, owner_uid
 from rayfleet.sim.world import OPERATOR, World
@@ -49,7 +50,8 @@ class Invariants:
     names: dict[str, dict[str, Name]] = field(default_factory=dict)
     most: dict[str, dict[str, int]] = field(default_factory=dict)
     spoiled: set[str] = field(default_factory=set)
-    fenced: dict[str, float] = field(default_factory=dict)
+    raised: dict[str, list[tuple[Turn | None, int]]] = field(default_factory=dict)
+    late: set[str] = field(default_factory=set)
     overlaps: int = 0
     writes: int = 0
     trace: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
@@ -67,6 +69,8 @@ class Invariants:
                 self.check_write(request, change)
             elif error is None and request.subresource == "status":
                 self.fail("W2", f"{request} changes nothing")
+            if error is None and request.resource == RAYCLUSTERS and request.subresource != "status":
+                TURN.get().sure = self.world.store.version
         if change is not None:
             self.remember(request, change)
 
@@ -129,8 +133,6 @@ class Invariants:
             self.fail("S14", f"{request} changes the spec")
         if request.subresource == "status" and meaning(old.get("status")) == meaning(new.get("status")):
             self.fail("W2", f"{request} changes times only")
-        if request.subresource != "status":
-            self.fenced[new["metadata"]["uid"]] = self.world.clock.now
         if request.subresource != "status" and set(request.body["metadata"]["annotations"]) != {labels.LIVES}:
             self.fail("S14", f"{request} changes more than the number of lives")
 
@@ -138,6 +140,7 @@ class Invariants:
         if change.resource == RAYCLUSTERS and change.type != "DELETED":
             self.allow(change.new)
             self.forgive(request, change)
+            self.note_raise(request, change)
         uid = owner_uid(change.new)
         if change.resource != PODS or not uid:
             return
@@ -156,6 +159,18 @@ class Invariants:
         """Whoever spoils the number of lives takes from the operators what they knew of names."""
         if not request.actor.startswith(OPERATOR) and request.verb == "patch" and "annotations" in (request.body.get("metadata") or {}):
             self.spoiled.add(change.new["metadata"]["uid"])
+
+    def note_raise(self, request: Request, change: Change) -> None:
+        """Who changed the lives of the head's slot, and when. After a user did, the names of heads that are there fence no more."""
+        uid = change.new["metadata"]["uid"]
+        old, new = (head_lives(obj) if obj else 0 for obj in (change.old, change.new))
+        if old == new:
+            return
+        if request.actor.startswith(OPERATOR):
+            self.raised.setdefault(uid, []).append((TURN.get(), change.version))
+        else:
+            self.raised.setdefault(uid, []).append((None, change.version))
+            self.late.update(pod["metadata"]["name"] for pod in self.world.store.owned(uid, PODS))
 
     def allow(self, cluster: Obj) -> None:
         """The most workers of a group that any spec of this cluster allowed: an operator may still act on an older one."""
@@ -176,21 +191,34 @@ class Invariants:
                 heads.append(pod["metadata"]["name"])
             elif marks.get(labels.GROUP):
                 workers[marks[labels.GROUP]] = workers.get(marks[labels.GROUP], 0) + 1
-        if len(heads) > 1 and self.was_in_flight(request, uid):
-            self.overlaps += 1
-        elif len(heads) > 1:
-            self.fail("S1", f"{request} leaves {len(heads)} head Pods: {', '.join(heads)}")
+        self.count_heads(request, uid, heads)
         if request.verb == "create" and request.actor.startswith(OPERATOR):
             for group, number in workers.items():
                 if number > self.most.get(uid, {}).get(group, number):
                     self.fail("S2", f"{request} leaves {number} workers in group {group}")
 
-    def was_in_flight(self, request: Request, uid: str) -> bool:
-        """Was this head decided on before the last fence of its cluster was written? Whatever follows such a create inherits it."""
-        marks = (request.body.get("metadata") or {}).get("labels") or {}
-        if request.verb != "create" or not request.actor.startswith(OPERATOR) or marks.get(labels.NODE_TYPE) != labels.HEAD:
-            return self.overlaps > 0
-        return TURN.get().at <= self.fenced.get(uid, 0.0)
+    def count_heads(self, request: Request, uid: str, heads: list[str]) -> None:
+        if is_head_create(request) and self.was_in_flight(uid):
+            self.late.add(request.name)
+        if len(heads) < 2:
+            return
+        if len([name for name in heads if name not in self.late]) > 1:
+            self.fail("S1", f"{request} leaves {len(heads)} head Pods: {', '.join(heads)}")
+        self.overlaps += is_head_create(request)
+
+    def was_in_flight(self, uid: str) -> bool:
+        """Has somebody else changed the lives of the head's slot since this look tested its view of them?"""
+        turn = TURN.get()
+        return any(who is not turn and version > turn.sure for who, version in self.raised.get(uid, ()))
+
+
+def is_head_create(request: Request) -> bool:
+    marks = (request.body.get("metadata") or {}).get("labels") or {}
+    return request.verb == "create" and request.actor.startswith(OPERATOR) and marks.get(labels.NODE_TYPE) == labels.HEAD
+
+
+def head_lives(cluster: Obj) -> int:
+    return parse_lives((cluster["metadata"].get("annotations") or {}).get(labels.LIVES, "")).of(labels.HEAD_GROUP, 0)
 
 
 def meaning(status: Any) -> Any:

@@ -49,13 +49,15 @@ class Pace:
 
 @dataclass
 class Turn:
-    """One look of one process at one object: what was seen, and what was decided."""
+    """One look of one process at one object: what was seen, and what was decided. `sure` is the store's version up to which its view of the
+    owner counts as tested: at the look, or at its own fence. (A test by a read moves nothing: it fails if anybody wrote since the look.)"""
 
     leader: Leader
     key: Key
     at: float
     observed: Observed
     plan: Plan
+    sure: int
     events: list[Event] = field(default_factory=list)
 
     @property
@@ -126,11 +128,9 @@ class Leader:
         self.watches[PODS].subscribe(self.see)
 
     def see(self, old: Any, new: Any) -> None:
-        """Of a Pod whose owner is not known yet nothing is remembered: another process made it for an object that is news here."""
+        """Also of a Pod whose owner is not known yet: another process made it for an object that is news here."""
         meta: ObjectMeta = (new or old).metadata
-        owner = controller_of(meta)
-        known = self.watches[RAYCLUSTERS].get(meta.namespace, owner.name) if owner else None
-        if owner and known is not None and known.metadata.uid == owner.uid:
+        if owner := controller_of(meta):
             self.seen.setdefault((owner.uid, meta.name), self.clock.time())
 
     def kind(self) -> Kind[Observed]:
@@ -159,7 +159,7 @@ class Leader:
         except Exception as error:
             self.world.clock.fail(error)
             raise
-        turn = Turn(self, observed.cluster.metadata.key, self.clock.time(), observed, plan)
+        turn = Turn(self, observed.cluster.metadata.key, self.clock.time(), observed, plan, self.world.store.version)
         TURN.set(turn)
         self.world.planned(turn)
         if self.dice.random() < pace.repeated:

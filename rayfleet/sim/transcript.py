@@ -66,13 +66,16 @@ def actions_told(plan: Plan, answers: Sent | None) -> Iterator[str]:
     """Actions that share a reason share the line that tells it."""
     for number, action in enumerate(plan.actions):
         key = (verb_of(action), action.resource.plural, action.name)
-        yield f"{told(action)}{outcome(answers, key)}"
+        reads = isinstance(action, Fence) and not action.annotations
+        yield told(action) if reads else f"{told(action)}{outcome(answers, key)}"
         following = plan.actions[number + 1] if number + 1 < len(plan.actions) else None
         if following is None or (type(following), following.reason) != (type(action), action.reason):
             yield f"    because {action.reason}"
 
 
 def told(action: Action) -> str:
+    if isinstance(action, Fence) and not action.annotations:
+        return f"ask for {action.resource.kind.lower()}/{action.name}"
     if isinstance(action, Fence):
         changes = ", ".join(f"{name}={value}" for name, value in sorted(action.annotations.items()))
         return f"annotate {action.resource.kind.lower()}/{action.name} {changes}"

@@ -11,6 +11,7 @@ from rayfleet.planning.backoff import Backoff
 from rayfleet.raycluster.plan import plan
 from tests.raycluster.vocabulary import (
     NOW,
+    asks,
     cluster,
     created,
     deleted,
@@ -140,6 +141,21 @@ def test_the_replacement_of_a_failed_worker_has_a_new_name() -> None:
     assert fences(made) == []
 
 
+@pytest.mark.parametrize("told", [True, False], ids=["told before", "new"])
+def test_our_copy_is_tested_before_pods_are_made_for_a_cluster_that_was_told_something_before(told: bool) -> None:
+    made = plan(observed(cluster(group(replicas=1), status={"observedGeneration": 1} if told else {})))
+    assert asks(made) == told and fences(made) == []
+    assert len(created(made)) == 2
+
+
+def test_our_copy_is_tested_before_each_new_head_and_not_for_a_worker_whose_last_pod_was_seen() -> None:
+    lived = cluster(group(replicas=1), annotations={"rayfleet.dev/lives": "headgroup:0=1;small:0=1"})
+    seen = (head().name, worker_name(0))
+    for living, asked in ((worker(0, lives=1), True), (head(), False)):
+        made = plan(observed(lived, living, gone=seen))
+        assert len(created(made)) == 1 and asks(made) == asked and fences(made) == []
+
+
 def test_a_slot_whose_pod_somebody_deleted_is_filled_under_a_new_name_after_a_fence() -> None:
     made = plan(observed(cluster(group(replicas=2)), head(), worker(1), gone=(worker_name(0),)))
     assert created(made) == [worker_name(0, lives=1)]
@@ -246,7 +262,7 @@ def test_a_raise_for_one_slot_renames_no_other() -> None:
 def test_a_pod_under_a_name_of_our_form_that_is_no_slots_goes_after_a_test_of_our_view() -> None:
     made = plan(observed(cluster(group(replicas=0)), head(), worker(0, name="demo-small-worker-zzzzz")))
     assert list(deleted(made)) == ["demo-small-worker-zzzzz"]
-    assert fences(made) == [None], "nothing is written but the version is tested"
+    assert fences(made) == [] and asks(made)
 
 
 def test_a_pod_under_a_name_of_another_form_goes_without_a_fence() -> None:

@@ -128,7 +128,12 @@ def deleted(plan: Plan) -> dict[str, str]:
 
 
 def fences(plan: Plan) -> list[str | None]:
-    return [action.annotations[labels.LIVES] for action in plan.actions if isinstance(action, Fence)]
+    return [action.annotations[labels.LIVES] for action in plan.actions if isinstance(action, Fence) and action.annotations]
+
+
+def asks(plan: Plan) -> bool:
+    """Is the API asked whether our copy of the cluster is the newest, before anything is done?"""
+    return bool(plan.actions) and isinstance(plan.actions[0], Fence) and not plan.actions[0].annotations
 
 
 def with_status(of: RayCluster, plan: Plan) -> RayCluster:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch, Plac
 from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.runtime.apply import FAN_OUT, Applier
 from rayfleet.runtime.backoffs import Backoffs
-from rayfleet.runtime.gate import Answer, Gate, Shut
+from rayfleet.runtime.gate import Answer, Gate, Shut, Write
 from rayfleet.runtime.visibility import Visibility
 from tests.kube.fakeapi import FakeApi, Fault, running, until
 from tests.runtime.clocks import ManualClock
@@ -34,6 +34,7 @@ class Hand:
         self.told: list[Event] = []
         self.backoffs = Backoffs()
         self.open = True
+        self.meanwhile: Callable[[], object] | None = None
         meta = api.store.create("things", "default", thing("a"))["metadata"]
         self.owner = ObjectMeta(name="a", namespace="default", uid=meta["uid"], resource_version=meta["resourceVersion"])
 
@@ -42,7 +43,7 @@ class Hand:
 
         self.applier = Applier(
             THINGS,
-            Gate(client, is_open=lambda: self.open),
+            Gate(client, is_open=lambda: self.open, hook=self.hook),
             {THINGS: Copy(self.clock)},
             Visibility(lambda key: None, self.clock),
             self.backoffs,
@@ -53,6 +54,12 @@ class Hand:
 
     async def apply(self, *actions: Action, status: StatusWrite | None = None) -> Any:
         return await self.applier.apply(KEY, self.owner, Plan(actions, status))
+
+    async def hook(self, when: str, write: Write) -> None:
+        """Another process is quicker than our next write."""
+        act, self.meanwhile = self.meanwhile, None
+        if act is not None:
+            act()
 
     def names(self) -> list[str]:
         return [item["metadata"]["name"] for item in self.api.store.items("pods", None)]
@@ -167,6 +174,24 @@ async def test_a_fence_is_not_written_while_something_exists_that_was_taken_for_
     assert outcome.stale and not outcome.done and not hand.api.seen("PATCH") and not hand.api.seen("POST")
     gone = replace(fence, absent=(Place(PODS, "default", "nobody"),))
     assert len((await hand.apply(gone, create("p1"))).done) == 2
+
+
+async def test_what_appears_while_the_fence_is_written_stops_the_rest(hand: Hand) -> None:
+    """Another operator's create of the name that was given up lands between the question and the write."""
+    owner = hand.api.store.get("things", "default", "a")["metadata"]
+    fence = Fence(THINGS, "default", "a", owner["resourceVersion"], {"lives": "1"}, "small", "r", (Place(PODS, "default", "p0"),))
+    hand.meanwhile = lambda: hand.pod("p0")
+    outcome = await hand.apply(fence, create("p1"))
+    assert outcome.stale and hand.names() == ["p0"]
+
+
+async def test_a_fence_without_annotations_asks_for_the_owner_and_writes_nothing(hand: Hand) -> None:
+    version = hand.api.store.get("things", "default", "a")["metadata"]["resourceVersion"]
+    asking = Fence(THINGS, "default", "a", version, {}, "lives", "r")
+    assert len((await hand.apply(asking, create("p0"), status=status(hand, 1, urgent=True))).done) == 2
+    assert hand.names() == ["p0"] and len(hand.api.seen("PATCH")) == len(hand.api.seen("PATCH", "/status")) == 1
+    outcome = await hand.apply(asking, create("p1"))
+    assert outcome.stale and not outcome.done and hand.names() == ["p0"], "the status has moved the version"
 
 
 async def test_counters_wait_for_a_second_without_a_change_and_the_urgent_for_nothing(hand: Hand) -> None:
