@@ -22,6 +22,7 @@ class Api:
 
     `authority`: the certificate (PEM) by which Pods know this server; empty when it has none.
     `key` signs the tokens of service accounts; without one they are void after a restart.
+    `kubelet_token` is what kubelets are shown.
     """
 
     def __init__(
@@ -32,10 +33,12 @@ class Api:
         dice: random.Random | None = None,
         authority: str = "",
         key: bytes = b"",
+        kubelet_token: str = "",
     ) -> None:
         self.store = store
         self.authority = authority
         self.key = key or new_key()
+        self.kubelet_token = kubelet_token
         self.clock = clock
         self.dice = dice or random.SystemRandom()
         self.registry = Registry()

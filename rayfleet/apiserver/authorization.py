@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rayfleet.apiserver.record import Obj
@@ -37,6 +37,10 @@ def authorize(call: Call, user: User) -> None:
     asked = _asked(call)
     if permitted(call.api, user, asked) is None:
         raise _refusal(user, asked)
+    # A WebSocket opens with a GET, but what it does is no reading (AuthorizePodWebsocketUpgradeCreatePermission).
+    opens = call.address.subresource in ("exec", "attach", "portforward") and "Upgrade" in call.request.headers
+    if opens and permitted(call.api, user, replace(asked, verb="create")) is None:
+        raise forbidden(asked.group, "pods", asked.name, "")
 
 
 def permitted(api: Api, user: User, asked: Attributes) -> str | None:

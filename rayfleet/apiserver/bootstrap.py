@@ -23,10 +23,16 @@ KUBERNETES_SERVICE: Obj = {
 
 
 def open_api(
-    store: Store, *, clock: Callable[[], float] = time.time, dice: random.Random | None = None, authority: str = "", key: bytes = b""
+    store: Store,
+    *,
+    clock: Callable[[], float] = time.time,
+    dice: random.Random | None = None,
+    authority: str = "",
+    key: bytes = b"",
+    kubelet_token: str = "",
 ) -> Api:
     """Loads the store and makes what is missing of the first objects."""
-    api = Api(store, clock=clock, dice=dice, authority=authority, key=key)
+    api = Api(store, clock=clock, dice=dice, authority=authority, key=key, kubelet_token=kubelet_token)
     namespaces, services = api.registry.native("namespaces"), api.registry.native("services")
     for name in NAMESPACES:
         if api.store.get("namespaces", "", name) is None:

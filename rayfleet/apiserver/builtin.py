@@ -164,7 +164,7 @@ def _pods() -> Kind:
         "Pod",
         short=("po",),
         categories=("all",),
-        subresources=("status", "binding", "log", "eviction", "proxy"),
+        subresources=("status", "attach", "binding", "eviction", "exec", "log", "portforward", "proxy"),
         counts_generations=True,
         shape=POD.prune,
         known_fields=frozenset(POD_FIELDS),

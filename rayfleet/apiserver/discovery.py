@@ -18,6 +18,9 @@ SINGLE_VERBS = [verb for verb in VERBS if verb != "deletecollection"]
 SUBRESOURCE_VERBS = {
     "status": ["get", "patch", "update"],
     "finalize": ["update"],
+    "attach": ["create", "get"],
+    "exec": ["create", "get"],
+    "portforward": ["create", "get"],
     "log": ["get"],
     "binding": ["create"],
     "eviction": ["create"],
@@ -25,6 +28,9 @@ SUBRESOURCE_VERBS = {
     "proxy": ["create", "delete", "get", "patch", "update"],
 }
 SUBRESOURCE_KINDS = {
+    "attach": {"kind": "PodAttachOptions"},
+    "exec": {"kind": "PodExecOptions"},
+    "portforward": {"kind": "PodPortForwardOptions"},
     "binding": {"kind": "Binding"},
     "eviction": {"group": "policy", "version": "v1", "kind": "Eviction"},
     "token": {"group": "authentication.k8s.io", "version": "v1", "kind": "TokenRequest"},

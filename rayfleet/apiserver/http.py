@@ -19,6 +19,7 @@ from rayfleet.apiserver.patching import apply_patch
 from rayfleet.apiserver.reading import Snapshots, get, list_objects
 from rayfleet.apiserver.record import encode
 from rayfleet.apiserver.status_error import StatusError, method_not_allowed
+from rayfleet.apiserver.streaming import STREAMED, stream
 from rayfleet.apiserver.subresources import post_subresource
 from rayfleet.apiserver.watching import Watches, watch
 from rayfleet.apiserver.website import Website
@@ -116,6 +117,8 @@ class Http:
             from rayfleet.apiserver.proxy import proxy
 
             return await proxy(call)
+        if call.address.subresource in STREAMED and call.request.method in ("GET", "POST"):
+            return await stream(call)
         verb = self._verbs.get(call.request.method)
         if verb is None:
             raise method_not_allowed()
@@ -147,7 +150,7 @@ class Http:
         return call.answer(record, 201, options)
 
     async def _put(self, call: Call) -> web.StreamResponse:
-        if not call.address.name:
+        if not call.address.name or call.address.subresource in STREAMED:
             raise method_not_allowed()
         record = writing.require_found(call.api, call.served, call.address.namespace or "", call.address.name)
         options = call.options()
@@ -155,7 +158,7 @@ class Http:
         return call.answer(record, 200, options)
 
     async def _patch(self, call: Call) -> web.StreamResponse:
-        if not call.address.name:
+        if not call.address.name or call.address.subresource in STREAMED:
             raise method_not_allowed()
         return apply_patch(call)
 

@@ -36,6 +36,8 @@ class ApiServerSettings:
     authority: Path | None = None
     """what signed `tls_cert`: Pods find it in the ConfigMap kube-root-ca.crt"""
     tokens: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    kubelet_token: str = ""
+    """what kubelets are shown when they are asked for logs, and for the streams of containers"""
     window: int = 10_000
     """changes kept per resource for watches that come back"""
 
@@ -56,7 +58,8 @@ async def serve(settings: ApiServerSettings, *, ready: Callable[[], None] = lamb
     """Serves until SIGTERM or SIGINT. Raises OSError (address in use), sqlite3.Error (state unusable), RuntimeError (state lost)."""
     settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
     authority = settings.authority.read_text() if settings.authority else ""
-    api = open_api(Store(settings.state / STATE_FILE, window=settings.window), authority=authority, key=_key(settings.state))
+    store = Store(settings.state / STATE_FILE, window=settings.window)
+    api = open_api(store, authority=authority, key=_key(settings.state), kubelet_token=settings.kubelet_token)
     server = ApiServer(api.store, tokens=Tokens(settings.tokens), api=api)
     runner = web.AppRunner(server.app(), access_log=None, handler_cancellation=True, shutdown_timeout=2.0)
     await runner.setup()

@@ -58,7 +58,7 @@ def apiserver(state: str | None) -> None:
       rayfleet internal apiserver --state DIR
     """
     from rayfleet.apiserver.server import ApiServerSettings, serve
-    from rayfleet.local.credentials import tokens
+    from rayfleet.local.credentials import token_of, tokens
 
     place = state_of(state)
     settings = ApiServerSettings(
@@ -68,6 +68,7 @@ def apiserver(state: str | None) -> None:
         tls_key=place.credentials / "server.key",
         authority=place.credentials / "ca.crt",  # so Pods can reach it as their service accounts
         tokens=tokens(place),
+        kubelet_token=token_of(place, "admin"),
     )
     asyncio.run(serve(settings))
 
@@ -95,7 +96,7 @@ def kubelet(state: str | None) -> None:
         state=place.pods,
         environment=Path(sys.prefix),
         hidden=(place.path,),  # tokens of every user lie there
-        token=token_of(place, "admin"),  # a log is asked for by the API server with its caller's token
+        token=token_of(place, "admin"),  # the API server shows it
     )
 
     async def run() -> None:

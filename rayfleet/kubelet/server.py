@@ -76,8 +76,8 @@ class Server:
         return response
 
     async def execute(self, request: web.Request) -> web.StreamResponse:
-        require(request, PROTOCOLS)
         worker, name = self.container(request)
+        require(request, PROTOCOLS)
         tty, stdin = flag(request, "tty"), flag(request, "input")
         try:
             passage = await worker.setup.stream(name, request.query.getall("command", []), stdin=stdin, tty=tty)
@@ -86,8 +86,8 @@ class Server:
         return await Conversation.hold(request, passage, tty=tty)
 
     async def attach(self, request: web.Request) -> web.StreamResponse:
-        require(request, PROTOCOLS)
         worker, name = self.container(request)
+        require(request, PROTOCOLS)
         spec = worker.health.container(name)
         try:
             passage = await Passage.open(worker.directory, "attach", name=name)
@@ -105,8 +105,8 @@ class Server:
         return await Conversation.hold(request, passage, tty=bool(spec.get("tty")), container=name, on_hang_up=hang_up)
 
     async def port_forward(self, request: web.Request) -> web.StreamResponse:
-        require(request, (PROTOCOL,))
         worker = self.worker(request.match_info["namespace"], request.match_info["pod"])
+        require(request, (PROTOCOL,))
         return await forward(request, worker.directory, worker.uid)
 
     def container(self, request: web.Request) -> tuple[Worker, str]:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from deploy.objects import NAME, SYSTEM_NAMESPACE, cluster_wide
 from rayfleet.api.crds import crds
-from rayfleet.local.credentials import issue, token_of
+from rayfleet.local.credentials import INNER_SERVER, issue, kubeconfig, token_of
 from rayfleet.local.start import OPERATOR
 from rayfleet.local.state import State
 from testbed.control_plane import ControlPlane
@@ -38,6 +38,8 @@ class Server(Protocol):
     def request(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> tuple[int, Any]:
         """As admin: the HTTP code, 0 when nobody answers, and the answer."""
 
+    def admin_kubeconfig(self) -> Path: ...
+
     def operator_kubeconfig(self) -> Path: ...
 
     def kubelet_command(self) -> list[str]: ...
@@ -58,6 +60,9 @@ class Kubernetes:
         shipped = [each for each in cluster_wide() if each["kind"] != "Deployment"]  # its Pod would want an image
         self.plane.kubectl("apply", "--filename", "-", text="\n---\n".join(map(json.dumps, shipped)))
         self.plane.kubectl("wait", "--for=condition=Established", "--all", "customresourcedefinitions")
+
+    def admin_kubeconfig(self) -> Path:
+        return self.plane.kubeconfig()
 
     def operator_kubeconfig(self) -> Path:
         return self.plane.service_account(SYSTEM_NAMESPACE, NAME)
@@ -100,6 +105,11 @@ class Embedded:
             return error.code, parsed(error.read())
         except OSError:
             return 0, None
+
+    def admin_kubeconfig(self) -> Path:
+        path = self.directory / "admin.kubeconfig"
+        path.write_text(kubeconfig(self.state, "admin", INNER_SERVER))
+        return path
 
     def operator_kubeconfig(self) -> Path:
         return self.state.inner_kubeconfig("operator")

@@ -20,6 +20,14 @@ VOLUMES = [
     {"name": "all", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}},
     {"name": "down", "downwardAPI": {"items": [{"path": "n", "fieldRef": {"fieldPath": "metadata.name"}}]}},
 ]  # fmt: skip
+UPGRADE = {
+    "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "bm90aGluZyB0byBzZWUgIQ==",
+    "Sec-WebSocket-Protocol": "v5.channel.k8s.io",
+}  # fmt: skip
+NOBODY = {
+    "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}], "daemonEndpoints": {"kubeletEndpoint": {"Port": 1}},
+    "declaredFeatures": ["ExtendWebSocketsToKubelet"],
+}  # fmt: skip
 SIDECAR = {"name": "side", "image": "busybox:latest", "restartPolicy": "Always"}
 
 
@@ -135,6 +143,21 @@ CASES = [
         get(f"{m.PODS}/b/log"),
         get(f"{m.PODS}/b/log?container=z"),
         get(f"{m.PODS}/b/log?container=x&tailLines=x"),
+    ),
+    case(
+        "streams-refused",
+        post(m.PODS, m.pod("a")),
+        post(m.PODS, m.pod("b", {"containers": [{"name": "x", "image": "i"}, {"name": "y", "image": "i"}], "initContainers": [SIDECAR]})),
+        *[get(f"{m.PODS}/{each}") for each in ("absent/exec?command=ls", "b/exec?command=ls", "b/attach", "b/log", "a/exec?container=z")],
+        *[get(f"{POD}/{each}", headers=UPGRADE) for each in ("exec?command=ls", "attach?stdout=true", "portforward?ports=80")],
+        put(f"{POD}/exec?command=ls", {}),
+        post(f"{POD}/binding", {"metadata": {"name": "a"}, "target": {"kind": "Node", "name": "conformance-streams"}}),
+        *[get(f"{POD}/{each}", headers=UPGRADE) for each in ("exec?command=ls", "portforward", "log")],
+        post("/api/v1/nodes", m.named("conformance-streams"), unseen=True),
+        patch("/api/v1/nodes/conformance-streams/status", {"status": NOBODY}, unseen=True),
+        get(f"{POD}/exec?command=ls"),
+        *[get(f"{POD}/{each}", headers=UPGRADE) for each in ("exec?command=ls", "portforward", "log")],
+        delete("/api/v1/nodes/conformance-streams", unseen=True),
     ),
     case("pod-proxy-of-one-without-address", post(m.PODS, m.pod("a")), get(f"{POD}/proxy/"), get(f"{m.PODS}/absent/proxy/x")),
     case(
