@@ -165,6 +165,33 @@ class ServiceView(ChildView, frozen=True, gc=False):
         return msgspec.json.decode(self.content, type=ServiceBody).spec
 
 
+class CertificateStatus(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """`notAfter` is set once it has been issued, and stays while it is issued anew."""
+
+    conditions: tuple[Condition, ...] | None = None
+    not_after: str = ""
+
+
+class CertificateView(ChildView, frozen=True, gc=False):
+    """A Certificate of cert-manager, and what its issuer says."""
+
+    status: CertificateStatus = CertificateStatus()
+
+    @property
+    def issued(self) -> bool:
+        ready = any(found.type == "Ready" and found.status == "True" for found in self.status.conditions or ())
+        return ready or bool(self.status.not_after)
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Those that it names."""
+        return tuple((self.body().get("spec") or {}).get("ipAddresses") or ())
+
+
+class CertificateBody(msgspec.Struct, frozen=True, gc=False):
+    status: CertificateStatus = CertificateStatus()
+
+
 class Whole(msgspec.Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
 
@@ -180,6 +207,12 @@ def decode_child(raw: bytes, cls: type[V] = ChildView) -> V:  # type: ignore[ass
     for name in SERVERS_OWN:
         body.get("metadata", {}).pop(name, None)
     return cls(msgspec.json.decode(raw, type=Whole).metadata, msgspec.json.encode(body))
+
+
+def decode_certificate(raw: bytes) -> CertificateView:
+    """As `decode_child`, with the status."""
+    view = decode_child(raw, CertificateView)
+    return msgspec.structs.replace(view, status=msgspec.json.decode(raw, type=CertificateBody).status)
 
 
 def decode_service(raw: bytes) -> ServiceView:

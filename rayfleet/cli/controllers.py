@@ -7,9 +7,9 @@ from typing import Any
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import decode_cluster
 from rayfleet.api.labels import CLUSTER, RAY_PODS_SELECTOR
-from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES
+from rayfleet.api.meta import CERTIFICATES, PODS, RAYCLUSTERS, SERVICES, Resource
 from rayfleet.api.raycluster import RayCluster
-from rayfleet.api.views import ChildView, PodView, ServiceView, decode_child, decode_service
+from rayfleet.api.views import CertificateView, ChildView, PodView, ServiceView, decode_certificate, decode_child, decode_service
 from rayfleet.raycluster.children import UNREAD, others
 from rayfleet.raycluster.metrics import measure
 from rayfleet.raycluster.observe import Observer
@@ -27,10 +27,7 @@ def kinds_of(configuration: Configuration) -> tuple[Kind[Any], ...]:
             children=(
                 Child(PODS, PodView, labels=RAY_PODS_SELECTOR),
                 Child(SERVICES, ServiceView, decode=decode_service),
-                *(
-                    Child(resource, ChildView, labels=CLUSTER, decode=decode_child, required=False, metadata_only=resource in UNREAD)
-                    for resource in watched
-                ),
+                *map(other, watched),
             ),
             observe=Observer(configuration, watched),
             plan=plan,
@@ -38,3 +35,10 @@ def kinds_of(configuration: Configuration) -> tuple[Kind[Any], ...]:
             measure=measure if configuration.enable_metrics else None,
         ),
     )
+
+
+def other(resource: Resource) -> Child:
+    """A kind of children that few clusters need: it may be unknown to the server, or not for the operator to see."""
+    if resource == CERTIFICATES:
+        return Child(resource, CertificateView, labels=CLUSTER, decode=decode_certificate, required=False)
+    return Child(resource, ChildView, labels=CLUSTER, decode=decode_child, required=False, metadata_only=resource in UNREAD)

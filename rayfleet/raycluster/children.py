@@ -9,7 +9,19 @@ from typing import Any
 
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
-from rayfleet.api.meta import INGRESSES, NETWORKPOLICIES, ROLEBINDINGS, ROLES, ROUTES, SECRETS, SERVICEACCOUNTS, SERVICES, Resource
+from rayfleet.api.meta import (
+    CERTIFICATES,
+    INGRESSES,
+    ISSUERS,
+    NETWORKPOLICIES,
+    ROLEBINDINGS,
+    ROLES,
+    ROUTES,
+    SECRETS,
+    SERVICEACCOUNTS,
+    SERVICES,
+    Resource,
+)
 from rayfleet.api.names import (
     account_name,
     head_policy_name,
@@ -23,13 +35,14 @@ from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ChildView
 from rayfleet.planning.actions import Action, Create, Delete, Patch, Subject
 from rayfleet.planning.convergence import drift
+from rayfleet.raycluster import certificates
 from rayfleet.raycluster.observed import Observed
-from rayfleet.resources import auth, ingress, network_policy, rbac, services
+from rayfleet.resources import auth, ingress, network_policy, rbac, services, tls
 
-OTHERS = (SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS, NETWORKPOLICIES)
+OTHERS = (SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS, NETWORKPOLICIES, ISSUERS, CERTIFICATES)
 """The kinds of children besides Pods and Services; with Routes where the API serves them. See `others`."""
 
-GATES = {NETWORKPOLICIES: "RayClusterNetworkPolicy"}
+GATES = {NETWORKPOLICIES: "RayClusterNetworkPolicy", ISSUERS: "RayClusterMTLS", CERTIFICATES: "RayClusterMTLS"}
 """Kinds that no valid spec asks for while a feature gate is off; they are not even looked at then."""
 
 UNREAD = frozenset({SECRETS})
@@ -73,6 +86,8 @@ def too_early(observed: Observed, child: Wanted) -> bool:
 def wanted_children(observed: Observed, cluster: RayCluster) -> Iterator[Wanted]:
     """All children that the spec asks for, in the order in which KubeRay makes them."""
     spec = cluster.spec
+    for resource, manifest in certificates.wanted_certificates(observed, cluster):
+        yield Wanted(resource, manifest, "tlsOptions asks for it")
     if spec.enable_in_tree_autoscaling:
         why = "the autoscaler beside the head needs it"
         if not rbac.given_account(cluster):
@@ -148,7 +163,7 @@ def told(patch: Mapping[str, Any], prefix: str = "") -> str:
 
 def obsolete(observed: Observed, cluster: RayCluster, wanted: set[tuple[Resource, str]]) -> Iterator[Action]:
     """Children of ours that the spec asked for once."""
-    for resource in (SERVICES, INGRESSES, ROUTES, NETWORKPOLICIES, ROLEBINDINGS, ROLES, SERVICEACCOUNTS):
+    for resource in (SERVICES, INGRESSES, ROUTES, NETWORKPOLICIES, CERTIFICATES, ISSUERS, ROLEBINDINGS, ROLES, SERVICEACCOUNTS):
         for found in observed.owned(resource):
             spared = found.terminating or (resource, found.name) in wanted or not is_ours(cluster, resource, found)
             if not spared and not observed.refused(scope_of(resource, found.name), f"FailedToDelete{resource.kind}"):
@@ -163,6 +178,8 @@ def is_ours(cluster: RayCluster, resource: Resource, found: ChildView) -> bool:
         return head or found.name in (headless_service_name(name), serve_service_name(name))
     if resource == NETWORKPOLICIES:
         return found.name == head_policy_name(name) or found.name.startswith(worker_policy_name(name, ""))
+    if resource in (CERTIFICATES, ISSUERS):
+        return found.name in tls.names(cluster)
     return found.name in (account_name(name), ingress_name(name), route_name(name))
 
 
@@ -193,7 +210,8 @@ def unprotected(observed: Observed, cluster: RayCluster) -> bool:
     needed = [(NETWORKPOLICIES, str(manifest["metadata"]["name"])) for manifest in network_policy.policies(cluster)]
     if auth.needs_secret(cluster, observed.config):
         needed.append((SECRETS, auth.secret_name(cluster)))
-    return any(find(observed.owned(resource), name) is None for resource, name in needed)
+    unseen = any(find(observed.owned(resource), name) is None for resource, name in needed)
+    return unseen or certificates.is_waiting(observed, cluster)
 
 
 def find(children: tuple[ChildView, ...], name: str) -> ChildView | None:

@@ -16,6 +16,7 @@ from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView
 from rayfleet.planning.backoff import Backoff
 from rayfleet.planning.conditions import find, is_true
+from rayfleet.raycluster import certificates
 from rayfleet.raycluster.counters import desired_workers
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.workers import scope, wanted_replicas
@@ -33,6 +34,8 @@ def conditions(observed: Observed, cluster: RayCluster) -> Iterator[Condition]:
     yield head_ready(observed)
     yield provisioned(observed, cluster)
     yield from suspension(observed, cluster)
+    if tls := certificates.ready(observed, cluster):
+        yield tls
     if failure := replica_failure(observed, cluster):
         yield failure
 

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from rayfleet.api.config import Configuration
-from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Key, Resource
+from rayfleet.api.meta import PODS, RAYCLUSTERS, SECRETS, SERVICES, Key, Resource, controller_of
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.views import ChildView
 from rayfleet.raycluster.observed import Observed
+from rayfleet.resources import tls
 
 
 class Reader(Protocol):
@@ -20,6 +23,8 @@ class Reader(Protocol):
     def gone(self, uid: str) -> frozenset[str]: ...
 
     def backoffs(self, key: Key) -> Any: ...
+
+    def unseen(self, resource: Resource) -> bool: ...
 
 
 class Observer:
@@ -42,6 +47,16 @@ class Observer:
             services=tuple(reader.owned(SERVICES, uid)),
             others={resource: tuple(reader.owned(resource, uid)) for resource in self.others},
             gone=reader.gone(uid),
+            unseen=frozenset(resource for resource in self.others if reader.unseen(resource)),
+            ownerless=ownerless(reader, cluster),
             backoffs=reader.backoffs(key),
             config=self.config,
         )
+
+
+def ownerless(reader: Reader, cluster: Any) -> tuple[ChildView, ...]:
+    """The Secrets of its certificates that nobody owns."""
+    if not isinstance(cluster, RayCluster) or not tls.is_on(cluster):
+        return ()
+    found = (reader.get(SECRETS, Key(cluster.metadata.namespace, name)) for name in tls.secret_names(cluster))
+    return tuple(secret for secret in found if secret is not None and controller_of(secret.metadata) is None)

@@ -20,6 +20,9 @@ from rayfleet.raycluster.lives import Lives, parse_lives
 class Observed:
     """`pods`, `services` and `others` are those whose controller reference carries the cluster's UID, sorted by name.
 
+    `unseen` are kinds that the API server does not list for us: it does not know them, or we may not. `ownerless` are Secrets of names that
+    the cluster's certificates are issued into, and that nobody owns.
+
     `gone` are names of its Pods that were seen to vanish; `now` is in seconds since 1970; `backoffs` holds recent failures by scope.
     """
 
@@ -31,6 +34,8 @@ class Observed:
     others: Mapping[Resource, tuple[ChildView, ...]] = field(default_factory=lambda: MappingProxyType({}))
     backoffs: Mapping[str, Backoff] = field(default_factory=lambda: MappingProxyType({}))
     config: Configuration = field(default_factory=Configuration)
+    unseen: frozenset[Resource] = frozenset()
+    ownerless: tuple[ChildView, ...] = ()
 
     @property
     def lives(self) -> Lives:

@@ -10,7 +10,7 @@ from rayfleet.api.raycluster import RayCluster
 from rayfleet.planning.actions import Action, Delete
 from rayfleet.planning.conditions import find
 from rayfleet.planning.plan import Event, Plan
-from rayfleet.raycluster import head, workers
+from rayfleet.raycluster import certificates, head, workers
 from rayfleet.raycluster.children import plan_children, unprotected
 from rayfleet.raycluster.fences import SCOPE, settle
 from rayfleet.raycluster.judgement import valid
@@ -31,8 +31,13 @@ def plan(observed: Observed) -> Plan:
     faults = faults_of(observed)
     if faults or isinstance(cluster, Undecodable):
         return refuse(observed, faults)
-    actions: list[Action] = [*plan_children(observed, cluster), *adopted(observed, cluster), *pod_actions(observed, cluster)]
-    return Plan(tuple(actions), status_write(observed, cluster), waiting(observed))
+    actions: list[Action] = [
+        *plan_children(observed, cluster),
+        *certificates.adopted(observed, cluster),
+        *adopted(observed, cluster),
+        *pod_actions(observed, cluster),
+    ]
+    return Plan(tuple(actions), status_write(observed, cluster), waiting(observed, cluster), certificates.told(observed, cluster))
 
 
 def pod_actions(observed: Observed, cluster: RayCluster) -> list[Action]:
@@ -90,7 +95,9 @@ def everything(observed: Observed, reason: str) -> list[Delete]:
     return [head.delete(pod, reason) if pod.is_head else workers.delete(pod, reason) for pod in active]
 
 
-def waiting(observed: Observed) -> float | None:
-    """Seconds until the first scope that is held back may try again."""
+def waiting(observed: Observed, cluster: RayCluster) -> float | None:
+    """Seconds until the first scope that is held back may try again, or until a kind that is missing is looked for again."""
     waits = [wait for scope in observed.backoffs if (wait := observed.held_back(scope)) > 0]
+    if (again := certificates.asks_again(observed, cluster)) is not None:
+        waits.append(again)
     return min(waits, default=None)

@@ -27,7 +27,4 @@ def unserved(cluster: RayCluster) -> Iterator[Fault]:
 
 
 def protections(spec: RayClusterSpec) -> tuple[tuple[str, bool], ...]:
-    return (
-        ("spec.gcsFaultToleranceOptions", spec.gcs_fault_tolerance_options is not None),
-        ("spec.tlsOptions", spec.tls_options is not None and bool(spec.tls_options.enabled)),
-    )
+    return (("spec.gcsFaultToleranceOptions", spec.gcs_fault_tolerance_options is not None),)

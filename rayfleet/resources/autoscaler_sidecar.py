@@ -12,7 +12,7 @@ from rayfleet.api.config import Configuration
 from rayfleet.api.names import account_name
 from rayfleet.api.raycluster import AutoscalerOptions, RayCluster
 from rayfleet.api.template import absent
-from rayfleet.resources import auth, env
+from rayfleet.resources import auth, env, tls
 from rayfleet.resources.pod_template import object_of, ray_container, template_of
 from rayfleet.resources.volumes import with_shared_logs
 
@@ -48,7 +48,7 @@ def with_autoscaler(
     """The head's Pod spec with the sidecar and its account, and the Ray container with the logs that both share."""
     spec, ray, mount = with_shared_logs(spec, ray)
     options = cluster.spec.autoscaler_options or AutoscalerOptions()
-    sidecar = auth.with_auth(cluster, container(options, ray, mount, shell), config)
+    sidecar = tls.with_tls(cluster, auth.with_auth(cluster, container(options, ray, mount, shell), config))
     containers = [*(spec.get("containers") or [{}]), sidecar]
     account = spec.get("serviceAccountName") or account_name(cluster.metadata.name)
     return {**spec, "containers": containers, "serviceAccountName": account}, ray

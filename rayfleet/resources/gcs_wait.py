@@ -26,6 +26,11 @@ echo "the GCS at {host}:{port} answers after about $waited s"
 """
 
 
+def image_of(ray: Mapping[str, Any]) -> dict[str, Any]:
+    """What a container of the operator takes over from Ray's."""
+    return {field: ray[field] for field in COPIED if ray.get(field)}
+
+
 def wait_container(
     ray: Mapping[str, Any],
     volumes: Iterable[Mapping[str, Any]],
@@ -42,7 +47,7 @@ def wait_container(
     mounts = [mount for mount in ray.get("volumeMounts") or () if mount.get("name") not in storage]
     return {
         "name": NAME,
-        **{field: ray[field] for field in COPIED if ray.get(field)},
+        **image_of(ray),
         "command": shell,
         "args": [SCRIPT.format(host=host, port=port, quiet=QUIET_SECONDS, pause=pause)],
         "env": [*(dict(variable) for variable in ray.get("env") or ()), *variables],

@@ -9,9 +9,9 @@ from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.names import Slot, replica_name
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
-from rayfleet.resources import auth, defaults, env, ports, ray_start
+from rayfleet.resources import auth, defaults, env, ports, ray_start, tls
 from rayfleet.resources.autoscaler_sidecar import is_v2, version_variables, with_autoscaler
-from rayfleet.resources.gcs_wait import wait_container
+from rayfleet.resources.gcs_wait import image_of, wait_container
 from rayfleet.resources.history import event_variables, with_collector
 from rayfleet.resources.ownership import owner_reference, pod_labels
 from rayfleet.resources.pod_template import FIXED, head_service_of, ray_container, template_of
@@ -27,7 +27,7 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration) -> Manifest:
     """The head Pod of the given name."""
     group = cluster.spec.head_group_spec
     template = template_of(group.template)
-    given, ray = protected(cluster, template, config)
+    given, ray = protected(cluster, labels.HEAD, template, config)
     params = ray_start.head_params(group.ray_start_params, ray.get("resources") or {}, group.resources, group.labels)
     if cluster.spec.enable_in_tree_autoscaling:
         params["no-monitor"] = "true"  # whatever the user says: the sidecar is the monitor, and two would fight
@@ -57,7 +57,7 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
     address = f"{env.head_host(cluster, config, service)}:{gcs_port}"
     where = env.address_variables(cluster, config, service)
     template = template_of(group.template)
-    spec, given = protected(cluster, template, config)
+    spec, given = protected(cluster, labels.WORKER, template, config)
     params = ray_start.worker_params(group.ray_start_params, address, given.get("resources") or {}, group.resources, group.labels)
     line = ray_start.command_line(params, head=False)
     added = [*defaults.variables(config), *env.worker_variables(cluster, line, gcs_port, config, service), *event_variables(cluster)]
@@ -78,10 +78,12 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
     return manifest(cluster, name, template, {**spec, "containers": [ray, *others(spec)]}, marks, group.labels, {}, config)
 
 
-def protected(cluster: RayCluster, template: Manifest, config: Configuration) -> tuple[Manifest, Manifest]:
+def protected(cluster: RayCluster, node_type: str, template: Manifest, config: Configuration) -> tuple[Manifest, Manifest]:
     """The template's spec and its Ray container, with what keeps strangers out."""
+    ray = ray_container(template)
     spec = auth.with_token_volume(cluster, template["spec"], config)
-    return spec, auth.with_auth(cluster, ray_container(template), config)
+    spec = tls.with_certificate(cluster, node_type, spec, image_of(ray))
+    return spec, tls.with_tls(cluster, auth.with_auth(cluster, ray, config))
 
 
 def others(spec: Manifest) -> list[Manifest]:

@@ -89,6 +89,11 @@ class Informer(Generic[T]):
     def has_synced(self) -> bool:
         return self._synced.is_set()
 
+    @property
+    def is_denied(self) -> bool:
+        """Does the API server refuse to list them, or not know them?"""
+        return self._denied
+
     def get(self, namespace: str, name: str) -> T | None:
         return self._cache.get(Key(namespace, name))
 

@@ -30,6 +30,10 @@ class Reader:
         """The children whose controller has this UID, sorted by name."""
         return tuple(sorted(self._informers[resource].owned(uid), key=lambda child: child.metadata.name))
 
+    def unseen(self, resource: Resource) -> bool:
+        """Does the API server refuse to list it, or not know it?"""
+        return self._informers[resource].is_denied
+
     def gone(self, uid: str) -> frozenset[str]:
         """Names of owned children that vanished, to this process's knowledge, while the owner lived."""
         return self._gone.of(uid)

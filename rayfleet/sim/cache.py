@@ -13,8 +13,8 @@ import msgspec
 
 from rayfleet.api import labels
 from rayfleet.api.decode import decode_cluster
-from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Key, Resource
-from rayfleet.api.views import ChildView, PodView, ServiceView, decode_child
+from rayfleet.api.meta import CERTIFICATES, PODS, RAYCLUSTERS, SERVICES, Key, Resource
+from rayfleet.api.views import ChildView, PodView, ServiceView, decode_certificate, decode_child
 from rayfleet.raycluster.children import OTHERS
 from rayfleet.runtime.cache import Cache
 from rayfleet.sim.clock import VirtualClock
@@ -36,6 +36,8 @@ def view(resource: Resource, obj: Obj) -> Any:
         return decode_cluster(encoded(obj))
     if resource == PODS:
         return msgspec.convert(obj, PodView)
+    if resource == CERTIFICATES:
+        return decode_certificate(encoded(obj))
     return decode_child(encoded(obj), ServiceView if resource == SERVICES else ChildView)
 
 
@@ -60,6 +62,7 @@ class LaggingWatch:
         self.resource_version = "0"
         self.listed_at = float("-inf")
         self.closed = False
+        self.is_denied = False
         self.cuts = 0
         self._progress: list[Callable[[], None]] = []
         self._news: deque[Change] = deque()

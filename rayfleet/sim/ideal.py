@@ -16,7 +16,7 @@ import msgspec
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import Undecodable, decode_cluster
 from rayfleet.api.fault import Fault
-from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Key, Resource
+from rayfleet.api.meta import CERTIFICATES, PODS, RAYCLUSTERS, SERVICES, Key, Resource
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.planning.actions import Action, Create, Fence, Patch
 from rayfleet.planning.plan import Plan
@@ -169,6 +169,10 @@ def carry_out(store: Store, action: Action) -> None:
 
 
 def make_ready(store: Store) -> None:
+    """Pods run, and certificates are issued."""
+    for found in store.all(CERTIFICATES):
+        issued = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+        store.do(Request("issuer", "patch", CERTIFICATES, *key_of(found), body=issued, subresource="status"))
     for number, pod in enumerate(store.all(PODS), 1):
         body = {"status": running(pod, f"10.0.0.{number}", ready=True)}
         store.do(Request("kubelet", "patch", PODS, *key_of(pod), body=body, subresource="status"))

@@ -11,7 +11,9 @@ from typing import Any
 
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import (
+    CERTIFICATES,
     INGRESSES,
+    ISSUERS,
     NAMESPACES,
     NETWORKPOLICIES,
     PODS,
@@ -31,11 +33,13 @@ from rayfleet.kubelet.hollow import run_hollow
 from rayfleet.runtime.clock import SYSTEM, Clock
 from rayfleet.runtime.manager import Manager, ManagerSettings
 from rayfleet.runtime.visibility import PATIENCE
+from tests.issuer.definitions import install
+from tests.issuer.issuer import issuing
 from tests.parity.canonical import Json
 from tests.parity.grounds import Grounds, embedded
 from tests.parity.ledger import Entry, Ledger
 
-CHILDREN = (PODS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS, NETWORKPOLICIES)
+CHILDREN = (PODS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS, NETWORKPOLICIES, ISSUERS, CERTIFICATES)
 RESOURCEQUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
 KINDS = {resource.kind: resource for resource in (*CHILDREN, RESOURCEQUOTAS)}
 PACE = 0.05
@@ -83,13 +87,19 @@ class Stage:
 
     async def children(self, namespace: str) -> list[Json]:
         """What belongs to a RayCluster, Pods first."""
-        lists = await asyncio.gather(*(self.client.list(resource, namespace) for resource in CHILDREN))
+        lists = await asyncio.gather(*(self.listed(resource, namespace) for resource in CHILDREN))
         listed = [
             {"apiVersion": resource.api_version, "kind": resource.kind, **item}
             for resource, items in zip(CHILDREN, lists, strict=True)
             for item in items
         ]
         return [each for each in listed if any(owner["kind"] == "RayCluster" for owner in each["metadata"].get("ownerReferences") or ())]
+
+    async def listed(self, resource: Resource, namespace: str) -> list[Json]:
+        try:
+            return await self.client.list(resource, namespace)
+        except NotFound:  # cert-manager is not everywhere
+            return []
 
     async def pods(self, namespace: str, group: str = "") -> list[Json]:
         """In order of slots; of one group if it is named."""
@@ -150,6 +160,15 @@ async def kubelet_of(client: Client, delay: float) -> AsyncIterator[None]:
 @asynccontextmanager
 async def direct(connection: Connection) -> AsyncIterator[Connection]:
     yield connection
+
+
+@asynccontextmanager
+async def certified(connection: Connection) -> AsyncIterator[Connection]:
+    """A server with an issuer in cert-manager's place."""
+    async with Client(connection, user_agent="issuer") as client:
+        await install(client)
+        async with issuing(client):
+            yield connection
 
 
 @asynccontextmanager

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from rayfleet.api.config import Configuration
 from rayfleet.api.decode import decode_cluster
 from rayfleet.planning.backoff import Backoff
 from rayfleet.planning.plan import Plan
@@ -180,7 +179,6 @@ def test_an_object_that_cannot_be_decoded_is_refused_with_the_path() -> None:
 
 
 def test_what_is_not_served_yet_is_refused_rather_than_dropped_in_silence() -> None:
-    gates = Configuration(feature_gates={"RayClusterMTLS": True})
-    made = plan(observed(cluster(tlsOptions={"enabled": True}), services=(), config=gates))
+    made = plan(observed(cluster(gcsFaultToleranceOptions={"redisAddress": "redis:6379"}), services=()))
     assert made.actions == ()
-    assert "spec.tlsOptions" in made.events[0].note
+    assert "spec.gcsFaultToleranceOptions" in made.events[0].note
