@@ -1,6 +1,8 @@
 """The floor: a bare loop that makes only the writes that a fleet needs, and decides nothing. What no operator can be below.
 
 usage: python -m bench.floor      against $KUBECONFIG; per cluster: 4 Pods, 1 Service, 2 events, 2 statuses
+
+It sends what the API's users are used to get, byte for byte: the manifests of one cluster are rendered once, and filled in for each.
 """
 
 from __future__ import annotations
@@ -10,13 +12,32 @@ from typing import Any
 
 import msgspec
 
+from bench.load import cluster
+from rayfleet.api.config import Configuration
 from rayfleet.api.meta import EVENTS, PODS, RAYCLUSTERS, SERVICES, Condition, ObjectMeta, controller_of
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
 from rayfleet.planning.conditions import is_true
-from rayfleet.resources.pod import Manifest
+from rayfleet.sim.ideal import render, uid_of
 
 WORKERS = 3
+MODEL = "floor-model"
+STAMP = "2026-01-01T00:00:00Z"
+STATES = {
+    "HeadPodReady": ("HeadPodRunningAndReady", "ContainersNotReady"),
+    "RayClusterProvisioned": ("AllPodRunningAndReadyFirstTime", "RayClusterPodsProvisioning"),
+    "RayClusterSuspended": ("RayClusterSuspended", "RayClusterSuspended"),
+    "RayClusterSuspending": ("RayClusterSuspending", "RayClusterSuspending"),
+    "Valid": ("ValidSpec", "ValidSpec"),
+}
+TOTALS = {
+    "desiredWorkerReplicas": WORKERS,
+    "maxWorkerReplicas": WORKERS,
+    "desiredCPU": "400m",
+    "desiredMemory": "0",
+    "observedGeneration": 1,
+}
+ENDPOINTS = {"client": "10001", "dashboard": "8265", "gcs-server": "6379", "metrics": "8080", "serve": "8000"}
 
 
 class PodStatus(msgspec.Struct, frozen=True, gc=False):
@@ -34,9 +55,6 @@ class Change(msgspec.Struct, frozen=True, gc=False):
 
 
 DECODER = msgspec.json.Decoder(Change)
-ENV = [{"name": f"RAY_VARIABLE_{index}", "value": "a value of usual length"} for index in range(14)]
-PROBE = {"httpGet": {"path": "/api/healthz", "port": 52365}, "periodSeconds": 5, "failureThreshold": 10}
-LINE = "ulimit -n 65536; ray start --block --dashboard-agent-listen-port=52365 --metrics-export-port=8080 --num-cpus=1"
 
 
 class Floor:
@@ -45,6 +63,9 @@ class Floor:
         self.pods: dict[str, set[str]] = {}
         self.done: set[str] = set()
         self.tasks: set[asyncio.Task[None]] = set()
+        manifests = render([cluster(MODEL, WORKERS)], Configuration())
+        self.models = [(SERVICES if each["kind"] == "Service" else PODS, msgspec.json.encode(each)) for each in manifests]
+        self.model_uid = uid_of("default", MODEL).encode()
 
     async def watch(self, resource: Any, heed: Any) -> None:
         page = msgspec.json.decode(await self.client.list_page(resource, limit=1))
@@ -75,12 +96,9 @@ class Floor:
         task.add_done_callback(self.tasks.discard)
 
     async def make(self, owner: ObjectMeta) -> None:
-        names = [f"{owner.name}-head-x", *(f"{owner.name}-small-worker-{index}" for index in range(WORKERS))]
-        service = {"clusterIP": "None", "selector": {"ray.io/cluster": owner.name}, "ports": [{"name": "gcs-server", "port": 6379}]}
-        await asyncio.gather(
-            self.client.create(SERVICES, {"metadata": meta(owner, f"{owner.name}-head-svc"), "spec": service}, "default"),
-            *(self.client.create(PODS, pod(owner, name), "default") for name in names),
-        )
+        name, uid = owner.name.encode(), owner.uid.encode()
+        children = ((kind, model.replace(MODEL.encode(), name).replace(self.model_uid, uid)) for kind, model in self.models)
+        await asyncio.gather(*(self.client.create(kind, body, "default", type=bytes) for kind, body in children))
         await asyncio.gather(self.event(owner, "head"), self.event(owner, "workers"), self.status(owner.name, False))
 
     async def event(self, owner: ObjectMeta, what: str) -> None:
@@ -96,38 +114,27 @@ class Floor:
             "reportingInstance": "floor",
             "regarding": regarding,
         }
-        await self.client.create(EVENTS, body, "default")
+        await self.client.create(EVENTS, body, "default", type=bytes)
 
     async def status(self, name: str, ready: bool) -> None:
-        condition = {
-            "type": "RayClusterProvisioned",
-            "status": str(ready),
-            "reason": "Ready" if ready else "Provisioning",
-            "message": "",
-            "lastTransitionTime": "2026-01-01T00:00:00Z",
-        }
-        body = {"status": {"conditions": [condition], **({"readyWorkerReplicas": WORKERS, "state": "ready"} if ready else {})}}
-        await self.client.patch(RAYCLUSTERS, name, "default", body, subresource="status")
-
-
-def meta(owner: ObjectMeta, name: str) -> Manifest:
-    reference = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": owner.name, "uid": owner.uid, "controller": True}
-    marks = {"ray.io/cluster": owner.name, "ray.io/node-type": "head" if "head" in name else "worker"}
-    return {"name": name, "labels": marks, "ownerReferences": [reference]}
-
-
-def pod(owner: ObjectMeta, name: str) -> Manifest:
-    container = {
-        "name": "ray",
-        "image": "rayproject/ray:2.52.0",
-        "command": ["/bin/bash", "-c", "--"],
-        "args": [LINE],
-        "env": ENV,
-        "livenessProbe": PROBE,
-        "readinessProbe": PROBE,
-        "resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "100m"}},
-    }
-    return {"metadata": meta(owner, name), "spec": {"containers": [container]}}
+        conditions = [
+            {
+                "type": kind,
+                "status": str(kind == "Valid" or (ready and "Suspend" not in kind)),
+                "reason": good if ready else bad,
+                "message": "",
+                "lastTransitionTime": STAMP,
+                "observedGeneration": 1,
+            }
+            for kind, (good, bad) in STATES.items()
+        ]
+        status: dict[str, Any] = {"conditions": conditions, "lastUpdateTime": STAMP}
+        if ready:
+            head = {"podName": f"{name}-head-7wdbh", "podIP": "10.128.0.1", "serviceName": f"{name}-head-svc", "serviceIP": "10.128.0.1"}
+            status |= {"readyWorkerReplicas": WORKERS, "availableWorkerReplicas": WORKERS, "state": "ready", "head": head}
+        else:
+            status |= {**TOTALS, "endpoints": ENDPOINTS}
+        await self.client.patch(RAYCLUSTERS, name, "default", {"status": status}, subresource="status", type=bytes)
 
 
 async def main() -> None:

@@ -10,9 +10,12 @@ Pods of Jobs (owner Job, or restartPolicy Never with the label job-name) succeed
 from __future__ import annotations
 
 import asyncio
+import heapq
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -111,13 +114,48 @@ def container_status(container: Container, pod: Pod, state: dict[str, Any], read
     }
 
 
+class Turns:
+    """At most so many at once; of those who wait the lowest number goes first."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.waiting: list[tuple[int, asyncio.Future[None]]] = []
+
+    @asynccontextmanager
+    async def taken(self, number: int) -> AsyncIterator[None]:
+        if self.room:
+            self.room -= 1
+        else:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            heapq.heappush(self.waiting, (number, turn))
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn.done() and not turn.cancelled():
+                    self.pass_on()
+                raise
+        try:
+            yield
+        finally:
+            self.pass_on()
+
+    def pass_on(self) -> None:
+        while self.waiting:
+            _, turn = heapq.heappop(self.waiting)
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self.room += 1
+
+
 class Hollow:
     def __init__(self, client: Client, node: str, delay: float) -> None:
         self.client, self.node, self.delay = client, node, delay
         self.cache: Informer[Pod] = Informer(client, PODS, Pod)
         self.cache.subscribe(self.heed)
         self.lives: dict[str, asyncio.Task[None]] = {}  # what is under way, by the Pod's UID
-        self.turn = asyncio.Semaphore(AT_ONCE)
+        self.turns = Turns(AT_ONCE)
+        self.begun = count()
         self.addresses = 0
 
     def heed(self, old: Pod | None, new: Pod | None) -> None:
@@ -136,7 +174,7 @@ class Hollow:
             if new.metadata.uid not in self.lives:
                 self.begin(new, self.live(new, end))
         elif new.status.phase == "Running" and end.phase == "Failed":
-            self.begin(new, self.tell(new, end))
+            self.begin(new, self.tell(new, end, next(self.begun)))
 
     def begin(self, pod: Pod, course: Coroutine[Any, Any, None]) -> None:
         uid = pod.metadata.uid
@@ -146,34 +184,34 @@ class Hollow:
         task.add_done_callback(lambda done: self.lives.pop(uid, None) if self.lives.get(uid) is done else None)
 
     async def live(self, pod: Pod, end: Fate) -> None:
-        meta = pod.metadata
+        meta, number = pod.metadata, next(self.begun)
         if not pod.spec.node_name:
             target = {"apiVersion": "v1", "kind": "Node", "name": self.node}
             body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": meta.name, "uid": meta.uid}, "target": target}
             if not await self.insist(
-                lambda: self.client.create(PODS, body, meta.namespace, name=meta.name, subresource="binding", type=bytes)
+                number, lambda: self.client.create(PODS, body, meta.namespace, name=meta.name, subresource="binding", type=bytes)
             ):
                 return
         await asyncio.sleep(self.delay)
-        await self.tell(pod, end)
+        await self.tell(pod, end, number)
 
-    async def tell(self, pod: Pod, end: Fate) -> None:
+    async def tell(self, pod: Pod, end: Fate, number: int) -> None:
         meta = pod.metadata
         self.addresses += 1
         address = f"10.{128 + (self.addresses >> 16) % 64}.{self.addresses >> 8 & 255}.{self.addresses & 255}"
         body = {"metadata": {"uid": meta.uid}, "status": whole_status(pod, end, address, time.time())}
-        await self.insist(lambda: self.client.patch(PODS, meta.name, meta.namespace, body, subresource="status", type=bytes))
+        await self.insist(number, lambda: self.client.patch(PODS, meta.name, meta.namespace, body, subresource="status", type=bytes))
 
     async def remove(self, pod: Pod) -> None:
         meta = pod.metadata
-        await self.insist(lambda: self.client.delete(PODS, meta.name, meta.namespace, uid=meta.uid, grace=0))
+        await self.insist(next(self.begun), lambda: self.client.delete(PODS, meta.name, meta.namespace, uid=meta.uid, grace=0))
 
-    async def insist(self, request: Callable[[], Coroutine[Any, Any, Any]]) -> bool:
-        """Tries until it succeeds; False when the Pod is gone or is another's."""
+    async def insist(self, number: int, request: Callable[[], Coroutine[Any, Any, Any]]) -> bool:
+        """Tries until it succeeds; False when the Pod is gone or is another's. The lowest number goes first: what is begun is ended."""
         pause = FIRST_PAUSE
         while True:
             try:
-                async with self.turn:
+                async with self.turns.taken(number):
                     await request()
                 return True
             except (NotFound, Conflict):
