@@ -52,6 +52,18 @@ def test_a_complete_cluster_is_ready_and_then_silent() -> None:
     assert plan(observed(after, head(), worker(0))).done
 
 
+def test_while_a_cluster_is_made_a_ready_head_is_no_hurry_and_a_lost_one_of_a_made_cluster_is() -> None:
+    begun = cluster(group(replicas=1))
+    begun = with_status(begun, plan(observed(begun, head(ready=False), worker(0, ready=False))))
+    made = plan(observed(begun, head(), worker(0, ready=False)))
+    assert made.status is not None
+    assert conditions(made)["HeadPodReady"][0] == "True" and not made.status.urgent
+    after, _ = ready_cluster()
+    lost = plan(observed(after, head(ready=False), worker(0)))
+    assert lost.status is not None
+    assert conditions(lost)["HeadPodReady"][0] == "False" and lost.status.urgent
+
+
 def test_a_counter_alone_is_not_urgent() -> None:
     after, _ = ready_cluster()
     made = plan(observed(after, head(), worker(0, ready=False)))
