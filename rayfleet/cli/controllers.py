@@ -14,6 +14,7 @@ from rayfleet.raycluster.children import UNREAD, others
 from rayfleet.raycluster.metrics import measure
 from rayfleet.raycluster.observe import Observer
 from rayfleet.raycluster.plan import plan
+from rayfleet.raycluster.pods import is_progress
 from rayfleet.runtime.kind import Child, Kind
 
 
@@ -25,7 +26,7 @@ def kinds_of(configuration: Configuration) -> tuple[Kind[Any], ...]:
             resource=RAYCLUSTERS,
             type=RayCluster,
             children=(
-                Child(PODS, PodView, labels=RAY_PODS_SELECTOR),
+                Child(PODS, PodView, labels=RAY_PODS_SELECTOR, calm=is_progress),
                 Child(SERVICES, ServiceView, decode=decode_service),
                 *map(other, watched),
             ),

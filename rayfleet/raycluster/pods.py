@@ -20,6 +20,13 @@ def broken(pod: PodView) -> str | None:
     return None
 
 
+def is_progress(old: PodView | None, new: PodView | None) -> bool:
+    """Is the change from `old` to `new` one of a living Pod that lives on? Nothing is done about that but to tell of it."""
+    if old is None or new is None or old.terminating != new.terminating:
+        return False
+    return not new.terminating and broken(new) is None and old.metadata.labels == new.metadata.labels
+
+
 def because(pod: PodView) -> str:
     """The kubelet's word for a failure, as the end of a sentence; "" when it gave none."""
     ray = pod.ray_status

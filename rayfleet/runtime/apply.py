@@ -96,6 +96,7 @@ class Applier:
         self._draw = draw
         self._held: dict[Key, Held] = {}
         self._not_before: dict[Key, float] = {}
+        self._echoes: dict[Key, str] = {}
 
     async def apply(self, key: Key, owner: ObjectMeta, plan: Plan) -> Outcome:
         """Raises ApiError when the status is refused (but for conflicts), `Shut` when this process may no longer write."""
@@ -114,10 +115,15 @@ class Applier:
             await self._status(plan.status, outcome)
         return outcome
 
+    def is_echo(self, owner: ObjectMeta) -> bool:
+        """Is this the very version that our last write of its status made? It was written over what was then decided on: nothing is new."""
+        return self._echoes.get(owner.key) == owner.resource_version
+
     def forget(self, key: Key) -> None:
         """The object is gone."""
         self._held.pop(key, None)
         self._not_before.pop(key, None)
+        self._echoes.pop(key, None)
 
     async def _stage(self, stage: Sequence[Action], outcome: Outcome) -> None:
         if len(stage) == 1:
@@ -290,6 +296,7 @@ class Applier:
         else:
             outcome.status_written = True
             log.info("status written: %s", status.reason, extra={"object": str(key)})
+            self._echoes[key] = written.metadata.resource_version
             self._visibility.wrote(key, self._sources[self._resource], written.metadata.resource_version)
 
     def _hold(self, key: Key, status: StatusWrite | None) -> float | None:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Generic
 
 from rayfleet.api.meta import Key, ObjectMeta, Resource, controller_of
@@ -33,6 +34,7 @@ from rayfleet.runtime.visibility import Visibility
 log = logging.getLogger(__name__)
 
 DRAIN = 3.0
+CALM = 0.25  # seconds in which changes that can wait are gathered into one look
 
 
 class Controller(Generic[O]):
@@ -70,7 +72,7 @@ class Controller(Generic[O]):
         """Hear of changes."""
         self.informers[self.kind.resource].subscribe(self._owner_changed)
         for child in self.kind.children:
-            self.informers[child.resource].subscribe(self._child_changed)
+            self.informers[child.resource].subscribe(partial(self._child_changed, child.calm))
 
     async def synced(self) -> None:
         """Wait until everything that an observation reads has been listed."""
@@ -80,7 +82,7 @@ class Controller(Generic[O]):
     async def run(self) -> None:
         """Look at every object once, then at whatever changes; until cancelled. Work under way is then given a moment to end."""
         for found in self.informers[self.kind.resource].values():
-            self._queue.add(found.metadata.key)
+            self._queue.add(found.metadata.key, new=True)
         self._loop = asyncio.current_task()
         room = asyncio.Semaphore(self._workers)
         try:
@@ -181,7 +183,13 @@ class Controller(Generic[O]):
             return
         if old is not None and old.metadata.generation != meta.generation:
             self._backoffs.hurry(meta.key, self._clock.time())
-        self._queue.add(meta.key)
+        if not self._applier.is_echo(meta):
+            self._add(meta.key, new=old is None)
+
+    def _add(self, key: Key, new: bool = False) -> None:
+        """Look at it as soon as its own writes show: until then there is nothing to see."""
+        if not self._visibility.blocks(key):
+            self._queue.add(key, new)
 
     def _forget(self, key: Key) -> None:
         """Also when a look at a key finds nothing: one that was under way when the object went may have left something behind."""
@@ -190,15 +198,17 @@ class Controller(Generic[O]):
         self._queue.forget(key)
         self._metrics.troubled(key, 0)
 
-    def _child_changed(self, old: Any, new: Any) -> None:
+    def _child_changed(self, calm: Callable[[Any, Any], bool], old: Any, new: Any) -> None:
         for value in (new, old):  # a child may change hands
             owner = controller_of(value.metadata) if value is not None else None
             if owner is None or owner.kind != self.kind.resource.kind or same(old, new):
                 continue
             key = Key(value.metadata.namespace, owner.name)
             found = self.informers[self.kind.resource].get(*key)
-            if found is not None:
-                self._queue.add(key)
+            if found is not None and calm(old, new):
+                self._queue.add_after(key, CALM)
+            elif found is not None:
+                self._add(key)
             if found is not None and found.metadata.uid == owner.uid:
                 self._gone.heard(old, new)
             else:

@@ -16,6 +16,11 @@ Decode = Callable[[bytes], Any]
 Measure = Callable[[Iterable[Any]], Iterable[Gauge]]
 
 
+def never_calm(old: Any, new: Any) -> bool:
+    """Every change is looked at without delay."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Child:
     """Objects that belong to ours by their controller reference. Only those with the labels are watched, when labels are given.
@@ -23,6 +28,7 @@ class Child:
     `type` is the struct that is cached; `decode` makes it from one object's bytes where typed decoding alone is not enough.
     `metadata_only`: the rest of the objects never gets here (Secrets).
     `required`: nothing can be decided without having seen them. Of others that may not be listed none are seen, and the rest goes on.
+    `calm(old, new)`: may the owner's look at this change wait a moment, by when there may be more to see?
     """
 
     resource: Resource
@@ -31,6 +37,7 @@ class Child:
     decode: Decode | None = None
     required: bool = True
     metadata_only: bool = False
+    calm: Callable[[Any, Any], bool] = never_calm
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Which object is looked at next.
 
 A key waits at most once, is never handed out twice at the same time, and comes again if it was added while in work. Nobody starves:
-namespaces take turns, and within one the keys go in order of arrival. A key that comes too often is slowed down by its own bucket of
-tokens, one that fails by its own back-off. Keys only, never events: what happened is read from the caches.
+namespaces take turns, and within one the keys go in order of arrival, those that are known before those that are new. A key that comes too
+often is slowed down by its own bucket of tokens, one that fails by its own back-off. Keys only, never events: what happened is read from
+the caches.
 
 `WorkQueue` is plain data driven by the caller's clock; `Dispenser` waits for what it has to give.
 Source of the rules: client-go's util/workqueue.
@@ -31,13 +32,33 @@ class Pace:
     longest_retry: float = 300.0
 
 
+class Line:
+    """The keys of one namespace that wait. What was begun is brought to its end before more is begun, but for every fourth turn."""
+
+    def __init__(self) -> None:
+        self._known: deque[Key] = deque()
+        self._new: deque[Key] = deque()
+        self._turns = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._known or self._new)
+
+    def append(self, key: Key, new: bool) -> None:
+        (self._new if new else self._known).append(key)
+
+    def pop(self) -> Key:
+        self._turns += 1
+        first, second = (self._known, self._new) if self._turns % 4 else (self._new, self._known)
+        return (first or second).popleft()
+
+
 class WorkQueue:
     """Times are the caller's, in seconds, and must not go back."""
 
     def __init__(self, pace: Pace = Pace(), dice: Callable[[], float] = random.random) -> None:
         self._pace = pace
         self._dice = dice
-        self._ready: OrderedDict[str, deque[Key]] = OrderedDict()
+        self._ready: OrderedDict[str, Line] = OrderedDict()
         self._waiting: set[Key] = set()  # those in _ready
         self._due: dict[Key, float] = {}  # those that are to come later
         self._timers: list[tuple[float, Key]] = []  # a heap; entries that _due does not confirm are stale
@@ -50,28 +71,30 @@ class WorkQueue:
         """How many keys wait for their turn now (not those that are in work or due later)."""
         return len(self._waiting)
 
-    def add(self, key: Key) -> None:
-        """The key should be looked at, as soon as possible."""
+    def add(self, key: Key, new: bool = False) -> None:
+        """The key should be looked at, as soon as possible; `new`: nothing was ever done for it."""
         if key in self._working:
             self._again.add(key)
         elif key not in self._waiting:
             self._due.pop(key, None)
             self._waiting.add(key)
-            self._ready.setdefault(key.namespace, deque()).append(key)
+            self._ready.setdefault(key.namespace, Line()).append(key, new)
 
-    def add_at(self, key: Key, at: float) -> None:
-        """The key should be looked at then; the earliest such wish counts."""
-        if key not in self._waiting and at < self._due.get(key, float("inf")):
-            self._due[key] = at
-            heapq.heappush(self._timers, (at, key))
+    def add_at(self, key: Key, at: float) -> bool:
+        """The key should be looked at then; the earliest such wish counts. Must whoever waits be woken for it?"""
+        if key in self._waiting or at >= self._due.get(key, float("inf")):
+            return False
+        self._due[key] = at
+        heapq.heappush(self._timers, (at, key))
+        return self._timers[0][0] == at
 
     def take(self, now: float) -> Key | None:
         """The next key, which is in work from now on; None when nothing is due."""
         self._ripen(now)
         while self._ready:
-            namespace, keys = next(iter(self._ready.items()))
-            key = keys.popleft()
-            if keys:
+            namespace, line = next(iter(self._ready.items()))
+            key = line.pop()
+            if line:
                 self._ready.move_to_end(namespace)
             else:
                 del self._ready[namespace]
@@ -154,14 +177,14 @@ class Dispenser:
     def __len__(self) -> int:
         return len(self._queue)
 
-    def add(self, key: Key) -> None:
+    def add(self, key: Key, new: bool = False) -> None:
         self.adds += 1
-        self._queue.add(key)
+        self._queue.add(key, new)
         self._wake.set()
 
     def add_after(self, key: Key, seconds: float) -> None:
-        self._queue.add_at(key, self._clock.monotonic() + seconds)
-        self._wake.set()
+        if self._queue.add_at(key, self._clock.monotonic() + seconds):
+            self._wake.set()
 
     def retry(self, key: Key) -> float:
         self.retries += 1

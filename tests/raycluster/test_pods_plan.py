@@ -9,6 +9,7 @@ from rayfleet.api.config import Configuration
 from rayfleet.planning.actions import Delete, Fence
 from rayfleet.planning.backoff import Backoff
 from rayfleet.raycluster.plan import plan
+from rayfleet.raycluster.pods import is_progress
 from tests.raycluster.vocabulary import (
     NOW,
     asks,
@@ -310,3 +311,12 @@ def test_a_fixed_head_name_is_used_again_once_the_old_head_is_gone() -> None:
     config = Configuration(enable_deterministic_head_pod_name=True)
     assert created(plan(observed(cluster(), config=config, gone=("demo-head",)))) == ["demo-head"]
     assert created(plan(observed(cluster(), head("demo-head", terminating=True), config=config))) == []
+
+
+def test_only_what_lives_on_may_be_looked_at_later() -> None:
+    pod = head()
+    assert is_progress(head(ready=False), pod) and is_progress(pod, head(ready=False))
+    assert not is_progress(None, pod) and not is_progress(pod, None)
+    assert not is_progress(pod, head(phase="Failed"))
+    assert not is_progress(pod, head(terminating=True))
+    assert not is_progress(pod, worker(0))

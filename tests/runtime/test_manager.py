@@ -3,15 +3,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import aiohttp
 import pytest
 
 from rayfleet.api.meta import Key
+from rayfleet.planning.plan import Plan
+from rayfleet.runtime.controller import CALM
 from rayfleet.runtime.manager import Manager, ManagerSettings
 from tests.kube.fakeapi import FakeApi, Fault, running, until
-from tests.runtime.nouns import pod, thing
-from tests.runtime.things import THING_KIND, Crash, crash_at, managing
+from tests.runtime.nouns import THINGS, Pod, pod, thing
+from tests.runtime.things import THING_KIND, Crash, Seen, crash_at, managing, plan
 
 EVENTS_OF = "events.k8s.io"
 
@@ -67,6 +70,47 @@ async def test_a_thing_gets_its_pods_and_then_silence(api: FakeApi) -> None:
         assert len(api.requests) == before
         assert len(api.seen("DELETE")) == 0 and len(writes(api)) <= 3 + 2
         assert {path for path in api.seen("WATCH") if "pods" in path and "labelSelector=of%3Dthing" in path}
+
+
+def lives_on(old: Pod | None, new: Pod | None) -> bool:
+    return old is not None and new is not None and new.status.phase != "Failed"
+
+
+async def test_what_goes_well_is_looked_at_together_and_what_fails_at_once(api: FakeApi) -> None:
+    looks: list[list[str]] = []
+
+    def counting(seen: Seen) -> Plan:
+        looks.append([pod.status.phase for pod in seen.pods])
+        return plan(seen)
+
+    patient = replace(THING_KIND, children=(replace(THING_KIND.children[0], calm=lives_on),), plan=counting)
+    api.store.create("things", "default", thing("a", replicas=20))
+    async with managing(api, kind=patient) as manager:
+        await until(lambda: status(api, "a").get("phase") == "Ready")
+        assert len(looks) <= 6  # without it one for each Pod, and more
+        looks.clear()
+        asked = manager._clock.monotonic()
+        api.store.patch("pods", "default", "a-0", {"status": {"phase": "Failed"}}, True)
+        await until(lambda: any("Failed" in phases for phases in looks))
+        assert manager._clock.monotonic() - asked < CALM
+
+
+async def test_an_own_status_that_comes_back_is_not_looked_at(api: FakeApi) -> None:
+    looks: list[str] = []
+
+    def counting(seen: Seen) -> Plan:
+        looks.append(seen.thing.metadata.resource_version)
+        return plan(seen)
+
+    api.store.create("things", "default", thing("a", replicas=0))
+    async with managing(api, kind=replace(THING_KIND, plan=counting)) as manager:
+        await until(lambda: status(api, "a").get("phase") == "Ready")
+        version = api.store.get("things", "default", "a")["metadata"]["resourceVersion"]
+        cache = manager.controllers[0].informers[THINGS]
+        await until(lambda: cache.resource_version == version)
+        api.store.patch("things", "default", "a", {"metadata": {"annotations": {"by": "a user"}}}, False)
+        await until(lambda: len(looks) == 2)
+        assert version not in looks
 
 
 async def test_scale_and_deletion(api: FakeApi) -> None:

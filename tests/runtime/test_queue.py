@@ -56,6 +56,16 @@ def test_namespaces_take_turns_and_within_one_the_order_is_that_of_arrival() -> 
     assert drain(q) == [many[0], C, Key("z", "d"), *many[1:]]
 
 
+def test_what_was_begun_goes_before_what_is_new_and_starves_it_not() -> None:
+    q = queue()
+    known, new = [Key("x", f"known-{n}") for n in range(6)], [Key("x", f"new-{n}") for n in range(3)]
+    for key in new:
+        q.add(key, new=True)
+    for key in known:
+        q.add(key)
+    assert drain(q) == [*known[:3], new[0], *known[3:], new[1], new[2]]
+
+
 def test_of_several_delays_the_earliest_counts_and_now_beats_later() -> None:
     q = queue()
     q.add_at(A, 10)
@@ -136,9 +146,9 @@ class QueueMachine(RuleBasedStateMachine):
         self.again: set[Key] = set()
         self.turns: Counter[Key] = Counter()
 
-    @rule(key=keys)
-    def add(self, key: Key) -> None:
-        self.queue.add(key)
+    @rule(key=keys, new=st.booleans())
+    def add(self, key: Key, new: bool) -> None:
+        self.queue.add(key, new)
         if key in self.working:
             self.again.add(key)
         else:
@@ -205,6 +215,8 @@ async def test_the_next_key_is_waited_for() -> None:
     dispenser = Dispenser(queue(), clock)
     first = asyncio.create_task(dispenser.get())
     await settle()
+    dispenser.add_after(B, 60)
+    await settle()
     dispenser.add_after(A, 5)
     await clock.advance(4.9)
     assert not first.done()
@@ -221,4 +233,7 @@ async def test_the_next_key_is_waited_for() -> None:
     dispenser.done(A)
     assert dispenser.retry(A) == 0.5
     await clock.advance(0.5)
-    assert third.result() == A and clock.waiting == []
+    assert third.result() == A
+    fourth = asyncio.create_task(dispenser.get())
+    await clock.advance(60)
+    assert fourth.result() == B and clock.waiting == []

@@ -110,8 +110,10 @@ def crash_at(number: int, when: str) -> Hook:
 
 
 @asynccontextmanager
-async def managing(api: FakeApi, settings: ManagerSettings | None = None, hook: Hook = nothing) -> AsyncIterator[Manager]:
-    manager = Manager(api.connection, [THING_KIND], settings or ManagerSettings(identity="test"), hook=hook)
+async def managing(
+    api: FakeApi, settings: ManagerSettings | None = None, hook: Hook = nothing, kind: Kind[Seen] = THING_KIND
+) -> AsyncIterator[Manager]:
+    manager = Manager(api.connection, [kind], settings or ManagerSettings(identity="test"), hook=hook)
     task = asyncio.create_task(manager.run())
     try:
         yield manager
