@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from deploy.rights import ELECTION, ROUTES, WORK, rules
+from deploy.rights import BASE, ELECTION, GATED, ROUTES, TOKENS, Right, rules
 from rayfleet.api.crds import crds
 from rayfleet.version import VERSION
 
 NAME = "rayfleet"
+TOKEN_ROLE = "rayfleet-tokens"
+GATE_ROLE = "rayfleet-gates"
 SYSTEM_NAMESPACE = "rayfleet-system"
 TEAM_NAMESPACE = "rayfleet"
 LABELS = {"app.kubernetes.io/name": NAME}
@@ -25,10 +28,9 @@ def cluster_wide() -> list[Object]:
         *crds(),
         namespace(place, {"pod-security.kubernetes.io/enforce": "restricted"}),
         account(place),
-        {**named("rbac.authorization.k8s.io/v1", "ClusterRole", NAME), "rules": rules((*WORK, *ROUTES))},
-        binding("ClusterRoleBinding", NAME, place, "ClusterRole"),
-        {**named("rbac.authorization.k8s.io/v1", "Role", NAME, place), "rules": rules(ELECTION)},
-        binding("RoleBinding", NAME, place, "Role"),
+        *grant("ClusterRole", NAME, (*BASE, *ROUTES), place),
+        *grant("ClusterRole", TOKEN_ROLE, TOKENS, place),
+        *grant("Role", NAME, ELECTION, place),
         service(place),
         deployment(place, []),
     ]
@@ -40,8 +42,8 @@ def single_namespace(place: str = TEAM_NAMESPACE) -> list[Object]:
         *crds(),
         namespace(place, {}),  # no pod security: Ray's Pods live here as well
         account(place),
-        {**named("rbac.authorization.k8s.io/v1", "Role", NAME, place), "rules": rules((*WORK, *ROUTES, *ELECTION))},
-        binding("RoleBinding", NAME, place, "Role"),
+        *grant("Role", NAME, (*BASE, *ROUTES, *ELECTION), place),
+        *grant("Role", TOKEN_ROLE, TOKENS, place),
         service(place),
         deployment(place, ["--watch-namespace", place]),
     ]
@@ -60,6 +62,17 @@ def namespace(name: str, labels: dict[str, str]) -> Object:
 
 def account(place: str) -> Object:
     return {**named("v1", "ServiceAccount", NAME, place), "automountServiceAccountToken": False}
+
+
+def gates(place: str = SYSTEM_NAMESPACE, kind: str = "ClusterRole") -> list[Object]:
+    """What the operator needs besides while the gates RayClusterNetworkPolicy and RayClusterMTLS are on."""
+    return grant(kind, GATE_ROLE, GATED, place)
+
+
+def grant(kind: str, name: str, rights: Sequence[Right], place: str) -> list[Object]:
+    """A Role or ClusterRole, bound to the operator's account. Who leaves one out goes without what it is for."""
+    role = named("rbac.authorization.k8s.io/v1", kind, name, "" if kind == "ClusterRole" else place)
+    return [{**role, "rules": rules(rights)}, binding(f"{kind}Binding", name, place, kind)]
 
 
 def binding(kind: str, name: str, place: str, role: str) -> Object:

@@ -49,13 +49,31 @@ TOKENS = (Right("", "secrets", ("get", "list", "watch", "create")),)  # of which
 """For authOptions.mode: token with a token that the operator makes. A Secret that the spec names, and tokens of Kubernetes, need no right
 here."""
 
+CERTIFICATES = (
+    Right("cert-manager.io", "issuers", CHILD),
+    Right("cert-manager.io", "certificates", CHILD),
+    # patch: the owner reference of what a certificate was issued into. delete is never used: the admission plugin
+    # OwnerReferencesPermissionEnforcement asks for it of who sets an owner.
+    Right("", "secrets", ("list", "watch", "patch", "delete")),
+)
+"""For tlsOptions, while the gate RayClusterMTLS is on."""
+
+NETWORK = (Right("networking.k8s.io", "networkpolicies", CHILD),)
+"""For networkPolicy, while the gate RayClusterNetworkPolicy is on."""
+
+GATED = (*NETWORK, *CERTIFICATES)
+"""For what is off unless a feature gate is turned on."""
+
 INGRESS = (Right("networking.k8s.io", "ingresses", CHILD),)
 """For enableIngress."""
 
 ROUTES = (Right("route.openshift.io", "routes", CHILD),)
 """For enableIngress on OpenShift; elsewhere nothing of that name is served, and the right is worth nothing."""
 
-WORK = (*CLUSTERS, *AUTOSCALING, *HANDED_ON, *INGRESS, *TOKENS)
+BASE = (*CLUSTERS, *AUTOSCALING, *HANDED_ON, *INGRESS)
+"""Without anything of Secrets."""
+
+WORK = (*BASE, *TOKENS)
 """In every namespace that is looked after. Who wants no autoscaler, no Ingress or no tokens may leave those out: the rest goes on."""
 
 ELECTION = (

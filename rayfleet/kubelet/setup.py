@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rayfleet.kubelet.worker import Worker
 
 RENEW_RETRY = 10.0  # seconds
+FOLLOWED = ("secret", "configmap")  # what volumes are made of and may change
+FOLLOW = 10.0  # seconds between two looks at it
 KEPT_LOGS = 2  # of each container: the current life's and the one before
 KEPT_RECORDS = 10  # more than the back-off needs to remember that it has reached its longest delay
 
@@ -52,7 +54,7 @@ class Setup:
         sandbox = Sandbox(self.directory, identity, self.worker.ended, self.worker.lost, self.worker.look_again)
         if await sandbox.connect() and sandbox.complete:
             self.worker.sandbox = sandbox
-            if any(kind == "token" for kind, _ in volumes.sources_of(self.worker.pod.spec.get("volumes") or [])):
+            if any(kind in ("token", *FOLLOWED) for kind, _ in volumes.sources_of(self.worker.pod.spec.get("volumes") or [])):
                 self.renew_at = 0.0  # nobody remembers how old they are
         else:
             await sandbox.destroy()
@@ -103,21 +105,25 @@ class Setup:
             (self.directory / name).write_text(text)
 
     async def fill_volumes(self) -> None:
-        """Also again and again, before a token in them runs out. Raises ConfigError or ApiError."""
+        """Also again and again: before a token in them runs out, and to follow Secrets and ConfigMaps. Raises ConfigError or ApiError."""
         wanted = self.worker.pod.spec.get("volumes") or []
         facts = await self.facts(volumes.sources_of(wanted))
         volumes.fill(self.directory, wanted, facts)
-        self.renew_at = tokens.renew_at(facts.sources, time.time())
+        now = time.time()
+        times = [tokens.renew_at(facts.sources, now)]
+        if any(kind in FOLLOWED for kind, _ in facts.sources):
+            times.append(now + FOLLOW * self.house.settings.backoff_scale)
+        self.renew_at = min(filter(None, times), default=None)
 
     async def renew(self, now: float) -> None:
-        """The tokens, when it is time. What hinders it is tried again later, and hinders nothing else."""
+        """What the volumes hold, when it is time. What hinders it is tried again later, and hinders nothing else."""
         if self.renew_at is None or self.renew_at > now:
             return
         try:
             await self.fill_volumes()
         except (ApiError, ConfigError) as error:
             self.renew_at = now + RENEW_RETRY
-            self.worker.tell("Warning", "FailedMount", f"the Pod's tokens could not be renewed: {error}")
+            self.worker.tell("Warning", "FailedMount", f"the Pod's volumes could not be brought up to date: {error}")
 
     def hosts(self) -> str:
         spec, meta, domain = self.worker.pod.spec, self.worker.pod.metadata, self.house.settings.domain

@@ -95,7 +95,9 @@ def fill(directory: Path, volumes: list[dict[str, Any]], facts: Facts) -> None:
 
 
 def write(path: Path, content: str, mode: int) -> None:
-    """Whole or not at all: somebody may be reading the file that it replaces."""
+    """Whole or not at all: somebody may be reading the file that it replaces. One that says the same stays."""
+    if path.exists() and path.read_bytes() == content.encode(errors="surrogateescape"):
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.new")
     draft.write_text(content, encoding="utf-8", errors="surrogateescape")

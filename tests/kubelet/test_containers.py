@@ -169,6 +169,30 @@ async def test_a_missing_secret_is_told_and_found_when_it_comes(world: World) ->
     assert status["containerStatuses"][0]["restartCount"] == 0
 
 
+async def test_a_secret_in_a_volume_is_followed_while_the_pod_runs(world: World) -> None:
+    def holding(text: str) -> dict[str, Any]:
+        return {"data": {"k": base64.b64encode(text.encode()).decode()}}
+
+    await world.apply({"metadata": {"name": "s"}, **holding("one")}, SECRETS)
+    wait = "grep -q one /s/k && until grep -q two /s/k; do sleep 0.05; done"
+    mounted = {"volumeMounts": [{"name": "v", "mountPath": "/s"}], "volumes": [{"name": "v", "secret": {"secretName": "s"}}]}
+    await world.apply(pod(wait, restartPolicy="Never", **mounted))
+    await world.becomes_ready()
+    await world.client.patch(SECRETS, "s", "default", holding("two"))
+    await world.reaches("Succeeded")
+
+
+async def test_a_secret_that_goes_while_it_is_mounted_is_told_and_its_files_stay(world: World) -> None:
+    await world.apply({"metadata": {"name": "s"}, "data": {"k": base64.b64encode(b"one").decode()}}, SECRETS)
+    probe = {"exec": {"command": ["grep", "-q", "one", "/s/k"]}, "periodSeconds": 1}
+    mounted = {"volumeMounts": [{"name": "v", "mountPath": "/s"}], "volumes": [{"name": "v", "secret": {"secretName": "s"}}]}
+    await world.apply(pod(FOR_EVER, readinessProbe=probe, **mounted))
+    await world.becomes_ready()
+    await world.client.delete(SECRETS, "s", "default")
+    assert 'secret "s" not found' in (await until("an event", lambda: world.events("FailedMount")))[0]
+    assert (await world.container())["ready"]
+
+
 async def test_an_image_of_another_ray_is_told_once(world: World) -> None:
     await world.apply(pod(FOR_EVER, image="rayproject/ray:2.9.3"))
     await world.becomes_ready()

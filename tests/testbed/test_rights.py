@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deploy.objects import NAME, SYSTEM_NAMESPACE, single_namespace
-from deploy.rights import AUTOSCALING, CLUSTERS, ELECTION, HANDED_ON, INGRESS, TOKENS, WORK, Right
+from deploy.objects import NAME, SYSTEM_NAMESPACE, gates, single_namespace
+from deploy.rights import AUTOSCALING, CLUSTERS, ELECTION, GATED, HANDED_ON, INGRESS, TOKENS, WORK, Right
 from rayfleet.api import labels, names
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import PODS, RAYCLUSTERS, ObjectMeta
@@ -25,6 +26,8 @@ from rayfleet.runtime.gate import Gate
 from rayfleet.sim.ideal import next_steps
 from testbed.audit import Asked
 from testbed.control_plane import ControlPlane
+from testbed.process import Process
+from tests.issuer.definitions import DEFINITIONS
 from tests.local.waiting import eventually
 from tests.runtime.clocks import ManualClock
 from tests.testbed.operator import Operators
@@ -36,9 +39,16 @@ RBAC = "rbac.authorization.k8s.io/v1"
 FOREIGN: dict[str, dict[str, Any]] = {
     "services": {"spec": {"ports": [{"port": 1}]}},
     f"{RBAC}/rolebindings": {"roleRef": {"apiGroup": RBAC.partition("/")[0], "kind": "Role", "name": "other"}},
+    "networking.k8s.io/v1/networkpolicies": {"spec": {"podSelector": {}}},
+    "cert-manager.io/v1/issuers": {"apiVersion": "cert-manager.io/v1", "kind": "Issuer", "spec": {"selfSigned": {}}},
+    "cert-manager.io/v1/certificates": {
+        "apiVersion": "cert-manager.io/v1",
+        "kind": "Certificate",
+        "spec": {"secretName": "other", "issuerRef": {"name": "nobody"}},
+    },
     "networking.k8s.io/v1/ingresses": {"spec": {"defaultBackend": {"service": {"name": "other", "port": {"number": 1}}}}},
 }
-NO_REQUEST = {("update", "ray.io/rayclusters/finalizers")} | {
+NO_REQUEST = {("update", "ray.io/rayclusters/finalizers"), ("delete", "secrets")} | {
     (verb, f"{right.group}/{right.resource}".lstrip("/")) for right in HANDED_ON for verb in right.verbs
 }
 """Asked for by an admission plugin, or by the guard against escalation, inside a create of ours; tests below prove that they are needed."""
@@ -52,17 +62,29 @@ def used(requests: Iterable[Asked]) -> set[tuple[str, str]]:
     return {(request.verb, request.resource) for request in requests if not request.resource.startswith("/")}
 
 
-async def test_every_right_is_used_and_none_is_missed(operators: Operators, place: Place, tmp_path: Path) -> None:
+@pytest.fixture
+def certified(plane: ControlPlane, tmp_path: Path) -> Iterator[None]:
+    """An issuer in cert-manager's place, and the rights of the gates."""
+    plane.kubectl("apply", "--filename", "-", text="\n---\n".join(map(json.dumps, (*DEFINITIONS, *gates()))))
+    plane.kubectl("wait", "--for=condition=Established", "--all", "customresourcedefinitions")
+    issuer = Process([sys.executable, "-m", "tests.issuer", "--kubeconfig", str(plane.kubeconfig())], tmp_path / "issuer.log")
+    yield
+    issuer.kill()
+    plane.kubectl("delete", "--wait=false", "customresourcedefinitions", *(each["metadata"]["name"] for each in DEFINITIONS))
+
+
+async def test_every_right_is_used_and_none_is_missed(operators: Operators, place: Place, certified: None, tmp_path: Path) -> None:
     take_names(place)
-    operator = operators.start()
+    operator = operators.start("--feature-gates", "RayClusterNetworkPolicy=true,RayClusterMTLS=true")
     live_a_life(place)
     await tell_the_same_again(operators, place)
     assert operator.process.stop() == 0
     mine = ("", place.name, SYSTEM_NAMESPACE)  # namespaces of other tests may still be going away, and then nothing is made in them
     asked = [request for request in operators.asked() if request.namespace in mine]
     assert [str(request) for request in asked if request.code in (401, 403)] == []
-    assert sorted(used(asked) - granted((*WORK, *ELECTION))) == [], "asked for, and granted by something else than our manifest"
-    assert sorted(granted((*WORK, *ELECTION)) - used(asked) - NO_REQUEST) == [], "granted, and never used"
+    rights = (*WORK, *ELECTION, *GATED)
+    assert sorted(used(asked) - granted(rights)) == [], "asked for, and granted by something else than our manifest"
+    assert sorted(granted(rights) - used(asked) - NO_REQUEST) == [], "granted, and never used"
 
 
 def take_names(place: Place) -> None:
@@ -73,8 +95,9 @@ def take_names(place: Place) -> None:
     for resource, name in children("taken").items():
         taken = name if resource != f"{RBAC}/rolebindings" else children("bound")[resource]
         place.create(resource, {"metadata": {"name": taken}, **FOREIGN.get(resource, {})})
-    place.create("secrets", {"metadata": {"name": "known"}})
-    place.create("ray.io/v1/rayclusters", with_tokens(cluster("known", workers=0)))
+    for resource, name in protections("walled").items():
+        place.create(resource, {"metadata": {"name": name}, **FOREIGN.get(resource, {})})
+    place.create("ray.io/v1/rayclusters", protected(cluster("walled", workers=0)))
     bound = whole("bound")
     bound["spec"]["suspend"] = True
     place.create("ray.io/v1/rayclusters", bound)
@@ -93,9 +116,19 @@ def whole(name: str) -> dict[str, Any]:
     return made
 
 
-def with_tokens(made: dict[str, Any]) -> dict[str, Any]:
-    made["spec"]["authOptions"] = {"mode": "token"}
+def protected(made: dict[str, Any]) -> dict[str, Any]:
+    made["spec"] |= {"authOptions": {"mode": "token"}, "networkPolicy": {"mode": "DenyAllIngress"}, "tlsOptions": {"enabled": True}}
     return made
+
+
+def protections(name: str) -> dict[str, str]:
+    """What keeps strangers out of `protected`, one of each kind."""
+    return {
+        "secrets": names.token_secret_name(name),
+        "networking.k8s.io/v1/networkpolicies": names.head_policy_name(name),
+        "cert-manager.io/v1/issuers": f"ray-ca-issuer-{name}",
+        "cert-manager.io/v1/certificates": f"ray-head-cert-{name}",
+    }
 
 
 def children(name: str) -> dict[str, str]:
@@ -111,12 +144,13 @@ def children(name: str) -> dict[str, str]:
 
 def live_a_life(place: Place) -> None:
     """Create, scale, lose, fail, spoil, adopt, edit, delete, and apply again."""
-    eventually(lambda: len(place.events("NameConflict")) >= len(children("taken")) + 2, 30.0)
-    place.create("ray.io/v1/rayclusters", with_tokens(whole("demo")))
+    eventually(lambda: len(place.events("NameConflict")) >= len(children("taken")) + 1 + len(protections("walled")), 30.0)
+    place.create("ray.io/v1/rayclusters", protected(whole("demo")))
     place.await_ready(workers=1)
     place.scale(2)
     place.await_ready(workers=2)
-    for resource, name in children("demo").items():
+    walls = {resource: name for resource, name in protections("demo").items() if resource != "secrets"}
+    for resource, name in (children("demo") | walls).items():
         key, value = min(object_of(place, resource, name)["metadata"]["labels"].items())
         patch(place, resource, name, {"metadata": {"labels": {key: "somebodys"}}})
         eventually(lambda where=(resource, name), pair=(key, value): pair in object_of(place, *where)["metadata"]["labels"].items())
@@ -126,9 +160,12 @@ def live_a_life(place: Place) -> None:
     patch(place, "pods", failed, {"metadata": {"annotations": {"rayfleet.dev/hollow": "fail"}}})
     eventually(lambda: failed not in {pod["metadata"]["name"] for pod in place.pods()})
     place.await_ready(workers=2)
-    none = {"metadata": {"annotations": {labels.ENABLE_SERVE_SERVICE: None}}, "spec": {"enableInTreeAutoscaling": False}}
+    none = {
+        "metadata": {"annotations": {labels.ENABLE_SERVE_SERVICE: None}},
+        "spec": {"enableInTreeAutoscaling": False, "networkPolicy": None, "tlsOptions": None},
+    }
     patch(place, "ray.io/v1/rayclusters", "demo", none | {"spec": {**none["spec"], "headGroupSpec": {"enableIngress": False}}})
-    eventually(lambda: not any(object_of(place, resource, name) for resource, name in children("demo").items()))
+    eventually(lambda: not any(object_of(place, resource, name) for resource, name in (children("demo") | walls).items()))
     place.plane.request("DELETE", place.path("ray.io/v1/rayclusters", "demo"))
     eventually(lambda: not [pod for pod in place.pods() if "demo" in pod["metadata"]["name"]], 60.0)
     place.make_cluster(workers=1)
@@ -215,7 +252,9 @@ def test_without_the_rights_for_autoscaling_ingress_and_tokens_other_clusters_go
     place.create("ray.io/v1/rayclusters", whole("demo"))
     missing = 'cannot create resource "ingresses"'
     eventually(lambda: missing in place.condition("ReplicaFailure").get("message", ""), 30.0)
-    place.create("ray.io/v1/rayclusters", with_tokens(cluster("tokens", workers=0)))
+    tokens = cluster("tokens", workers=0)
+    tokens["spec"]["authOptions"] = {"mode": "token"}
+    place.create("ray.io/v1/rayclusters", tokens)
     eventually(lambda: any('cannot create resource "secrets"' in text for text in place.events("FailedToCreateSecret")), 30.0)
 
 
@@ -240,6 +279,25 @@ def test_without_the_right_to_set_finalizers_no_child_may_name_its_owner(operato
     operators.start("--watch-namespace", place.name, "--no-leader-election", kubeconfig=kubeconfig)
     place.make_cluster(workers=0)
     eventually(lambda: "cannot set blockOwnerDeletion" in place.condition("ReplicaFailure").get("message", ""), 30.0)
+
+
+def test_without_the_right_to_delete_secrets_none_may_be_given_an_owner(operators: Operators, place: Place, certified: None) -> None:
+    plane = place.plane
+    plane.kubectl("create", "serviceaccount", "keeper", "--namespace", place.name)
+    rules = [right.rule for right in (*WORK, *GATED)]
+    for rule in rules:
+        rule["verbs"] = [verb for verb in rule["verbs"] if rule["resources"] != ["secrets"] or verb != "delete"]
+    grant(place, "keeper", rules)
+    kubeconfig = plane.service_account(place.name, "keeper")
+    words = ("--watch-namespace", place.name, "--no-leader-election", "--feature-gates", "RayClusterMTLS=true")
+    operators.start(*words, kubeconfig=kubeconfig)
+    secured = cluster("demo", workers=0)
+    secured["spec"]["tlsOptions"] = {"enabled": True}
+    place.create("ray.io/v1/rayclusters", secured)
+    eventually(
+        lambda: any("cannot set an ownerRef on a resource you can't delete" in text for text in place.events("FailedToUpdateSecret"))
+    )
+    place.await_ready(workers=0)
 
 
 def grant(place: Place, account: str, rules: list[dict[str, Any]]) -> None:
