@@ -45,7 +45,7 @@ STAMPS = ("conditions", "observedGeneration", "lastUpdateTime", "stateTransition
 
 def written(observed: Observed, before: RayClusterStatus, after: dict[str, Any], conditions: Sequence[Condition]) -> StatusWrite | None:
     meta = observed.cluster.metadata
-    now = rfc3339(observed.now)
+    now = max(rfc3339(observed.now), before.last_update_time or "")  # the clock may have been set back
     stamped = [msgspec.structs.replace(condition, observed_generation=meta.generation) for condition in conditions]
     settled = settle(before.conditions, stamped, now)
     old = builtins(before)

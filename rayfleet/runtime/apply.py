@@ -253,7 +253,7 @@ class Applier:
             if isinstance(action, Delete) and action.setback:
                 setbacks.setdefault(action.scope, action.reason)
         for scope, reason in setbacks.items():
-            self._backoffs.setback(outcome.key, scope, reason, self._clock.time())
+            self._backoffs.setback(outcome.key, scope, reason, self._clock.monotonic())
         for scope in {action.scope for action in outcome.done} - outcome.failed.keys():
             self._backoffs.succeeded(outcome.key, scope)
         for scope, refusal in outcome.failed.items():
@@ -263,7 +263,7 @@ class Applier:
 
     def _refused(self, scope: str, refusal: Refusal, outcome: Outcome) -> None:
         key, action = outcome.key, refusal.action
-        self._backoffs.failed(key, scope, refusal.message, refusal.event, self._clock.time(), refusal.retry_after)
+        self._backoffs.failed(key, scope, refusal.message, refusal.event, self._clock.monotonic(), refusal.retry_after)
         log.warning("%s of %s failed: %s", type(action).__name__.lower(), action.name, refusal.message, extra={"object": str(key)})
         if refusal.event:
             self._tell(outcome, "Warning", refusal.event, f"{action.resource.kind} {action.name}: {refusal.message}")

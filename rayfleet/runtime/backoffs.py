@@ -12,6 +12,7 @@ from types import MappingProxyType
 from rayfleet.api.meta import Key
 from rayfleet.planning.backoff import FORGOTTEN_AFTER, LONGEST_RETRY, Backoff, retry_delay
 
+ROUNDING = 1e-3  # the planner sees times of the wall's clock, which a float holds to a microsecond only
 Scopes = dict[str, Backoff]
 NONE: Mapping[str, Backoff] = MappingProxyType({})
 
@@ -19,7 +20,7 @@ NONE: Mapping[str, Backoff] = MappingProxyType({})
 class Backoffs:
     """Failures end with a success in their scope; setbacks (repairs) outlive it, since what was repaired must prove itself first.
 
-    Times are in the observers' clock (seconds since 1970).
+    Times are monotonic: a wall clock that is set forth and back again must hold nobody back.
     """
 
     def __init__(self) -> None:
@@ -36,7 +37,7 @@ class Backoffs:
         for scope, failure in failures.items():
             other = setbacks.get(scope)
             retry_at = max(failure.retry_at, other.retry_at) if other else failure.retry_at
-            held[scope] = Backoff(scope, failure.attempts, sane(retry_at, now), failure.message, failure.event)
+            held[scope] = Backoff(scope, failure.attempts, retry_at, failure.message, failure.event)
         return MappingProxyType(held)
 
     def failed(self, key: Key, scope: str, message: str, event: str, now: float, retry_after: float | None = None) -> Backoff:
@@ -64,7 +65,7 @@ class Backoffs:
     def settle(self, key: Key, wanted: Collection[str], now: float) -> bool:
         """Forget failures that are due again in scopes where the planner, free to act, wants nothing any more; True if there were any."""
         scopes = self._failures.get(key, {})
-        over = [scope for scope, failure in scopes.items() if failure.retry_at <= now and scope not in wanted]
+        over = [scope for scope, failure in scopes.items() if failure.retry_at <= now + ROUNDING and scope not in wanted]
         for scope in over:
             self.succeeded(key, scope)
         return bool(over)
@@ -81,8 +82,6 @@ class Backoffs:
         for scope, found in list(scopes.items()):
             if now >= found.retry_at + FORGOTTEN_AFTER:
                 del scopes[scope]
-            elif sane(found.retry_at, now) != found.retry_at:
-                scopes[scope] = Backoff(scope, found.attempts, sane(found.retry_at, now), found.message)
         if not scopes:
             del self._setbacks[key]
 
@@ -95,8 +94,3 @@ def attempts_of(known: dict[Key, Scopes], key: Key, scope: str) -> int:
 def keep(known: dict[Key, Scopes], key: Key, backoff: Backoff) -> Backoff:
     known.setdefault(key, {})[backoff.scope] = backoff
     return backoff
-
-
-def sane(retry_at: float, now: float) -> float:
-    """A wall clock that was set back must not hold anybody back for longer than the longest wait."""
-    return min(retry_at, now + LONGEST_RETRY)

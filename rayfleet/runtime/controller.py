@@ -145,8 +145,8 @@ class Controller(Generic[O]):
         if self._visibility.blocks(key):
             self._queue.refund(key)
             return "waiting"
-        observed_at = self._clock.time()
-        observed = await self.kind.observe(self._reader, key, observed_at)
+        observed_at = self._clock.monotonic()
+        observed = await self.kind.observe(self._reader, key, self._clock.time())
         owner = self._reader.get(self.kind.resource, key)
         if owner is None:
             self._forget(key)
@@ -158,7 +158,7 @@ class Controller(Generic[O]):
         self._again(key, plan, outcome)
         if plan.requeue_after is None and self._backoffs.settle(key, {action.scope for action in plan.actions}, observed_at):
             self._queue.add(key)
-        self._metrics.troubled(key, len(self._backoffs.of(key, self._clock.time())))
+        self._metrics.troubled(key, len(self._backoffs.of(key, self._clock.monotonic())))
         return "done"
 
     def _again(self, key: Key, plan: Plan, outcome: Outcome) -> None:
@@ -182,7 +182,7 @@ class Controller(Generic[O]):
             self._forget(meta.key)
             return
         if old is not None and old.metadata.generation != meta.generation:
-            self._backoffs.hurry(meta.key, self._clock.time())
+            self._backoffs.hurry(meta.key, self._clock.monotonic())
         if not self._applier.is_echo(meta):
             self._add(meta.key, new=old is None)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from rayfleet.api.meta import Key, Resource
@@ -39,5 +41,8 @@ class Reader:
         return self._gone.of(uid)
 
     def backoffs(self, key: Key) -> Mapping[str, Backoff]:
-        """What went wrong lately, by scope."""
-        return self._backoffs.of(key, self._clock.time())
+        """What went wrong lately, by scope, in the wall clock's time as it is now."""
+        now = self._clock.monotonic()
+        ahead = self._clock.time() - now
+        held = self._backoffs.of(key, now)
+        return held and MappingProxyType({scope: replace(backoff, retry_at=backoff.retry_at + ahead) for scope, backoff in held.items()})

@@ -47,14 +47,6 @@ def test_a_failure_and_a_setback_of_one_scope_both_hold_it_back() -> None:
     assert held.of(KEY, 1)["head"].event == ""
 
 
-def test_a_wall_clock_that_was_set_back_holds_nobody_for_an_hour() -> None:
-    held = Backoffs()
-    held.failed(KEY, "head", "quota", "E", 10_000)
-    for _ in range(2):
-        held.setback(KEY, "worker", "it failed", 10_000)
-    assert {scope: backoff.retry_at for scope, backoff in held.of(KEY, 6_400).items()} == {"head": 6_700, "worker": 6_700}
-
-
 def test_an_edit_lets_a_refused_attempt_be_tried_at_once_but_does_not_forget_it() -> None:
     held = Backoffs()
     held.failed(KEY, "head", "quota", "E", 100)
