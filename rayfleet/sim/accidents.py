@@ -102,6 +102,32 @@ def delay_watch(chaos: Chaos) -> bool:
     return bool(leaders)
 
 
+def repeat_events(chaos: Chaos) -> bool:
+    """The next few news of one kind are told twice."""
+    leaders = chaos.world.leaders
+    if leaders:
+        watches = chaos.dice.choice(leaders).watches
+        watches[chaos.dice.choice(list(watches))].repeats += 3
+    return bool(leaders)
+
+
+def step_clock_forwards(chaos: Chaos) -> bool:
+    """The wall clock of one operator's machine: by a second, a minute, an hour or a year."""
+    return step_clock(chaos, 1.0)
+
+
+def step_clock_back(chaos: Chaos) -> bool:
+    return step_clock(chaos, -1.0)
+
+
+def step_clock(chaos: Chaos, sign: float) -> bool:
+    leaders = chaos.world.leaders
+    if leaders:
+        chaos.dice.choice(leaders).clock.error += sign * chaos.dice.choice(STEPS)
+    return bool(leaders)
+
+
+STEPS = (1.0, 60.0, 3600.0, 365 * 86400.0)
 ODDS: dict[Callable[[Chaos], bool], int] = {
     delete_pod: 2,
     evict_pod: 2,
@@ -116,4 +142,7 @@ ODDS: dict[Callable[[Chaos], bool], int] = {
     delete_service: 1,
     edit_selector: 1,
     restart_leader: 1,
+    repeat_events: 1,
+    step_clock_forwards: 1,
+    step_clock_back: 1,
 }

@@ -64,6 +64,7 @@ class LaggingWatch:
         self.closed = False
         self.is_denied = False
         self.cuts = 0
+        self.repeats = 0  # so many events that are still to come come twice
         self._progress: list[Callable[[], None]] = []
         self._news: deque[Change] = deque()
         self._due = 0.0
@@ -134,6 +135,12 @@ class LaggingWatch:
         change = self._news.popleft()
         if change.view is None:
             change.view = view(self.resource, change.new)
+        self.take_over(change)
+        if self.repeats:
+            self.repeats -= 1
+            self.take_over(change)
+
+    def take_over(self, change: Change) -> None:
         if change.type != "DELETED" and selected(self.resource, change.new):
             self.copy.put(change.view)
         elif selected(self.resource, change.old):

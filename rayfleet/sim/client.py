@@ -91,5 +91,5 @@ class SimClient:
         if fault == "lost-response":
             raise Unreachable("the answer was lost")
         if request.verb == "create":
-            leader.seen.setdefault((owner_uid(answer), request.name), leader.clock.time())
+            leader.seen.setdefault((owner_uid(answer), request.name), world.clock.now)
         return answer

@@ -6,11 +6,27 @@ from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
 
-from rayfleet.kube.errors import ApiError, Conflict, Forbidden, ServerError, Unreachable
+from rayfleet.kube.errors import ApiError, Conflict, Forbidden, ServerError, TooManyRequests, Unreachable
 from rayfleet.sim.store import Request
 
 Outcome = str | ApiError | None
-KINDS = ("crash-before", "crash-after", "lost-response", "conflict", "server-error", "timeout")
+KINDS = ("crash-before", "crash-after", "lost-response", "conflict", "server-error", "timeout", "too-many-requests")
+CALLS = (
+    "create pods",
+    "delete pods",
+    "create services",
+    "patch services",
+    "patch rayclusters",
+    "patch status",
+    "get pods",
+    "get rayclusters",
+)
+RETRY_AFTER = 3.0
+
+
+def combinations() -> list[str]:
+    """Each fault on each call; a read meets no conflict."""
+    return [f"{kind}: {call}" for kind in KINDS for call in CALLS if not (kind == "conflict" and call.startswith("get"))]
 
 
 def error_of(kind: str, request: Request) -> ApiError | None:
@@ -19,6 +35,8 @@ def error_of(kind: str, request: Request) -> ApiError | None:
         return Conflict(409, "Conflict", f'{request.resource.plural} "{request.name}": the object has been modified')
     if kind == "server-error":
         return ServerError(500, "InternalError", "etcdserver: leader changed")
+    if kind == "too-many-requests":
+        return TooManyRequests(429, "TooManyRequests", "the server has received too many requests", retry_after=RETRY_AFTER)
     if kind == "timeout":
         return Unreachable("no answer within 30 s")
     if kind == "forbidden":
@@ -39,6 +57,7 @@ class Faults:
     always: dict[tuple[str, str], str] = field(default_factory=dict)
     requests: int = 0
     counts: Counter[str] = field(default_factory=Counter)
+    calls: Counter[str] = field(default_factory=Counter)
 
     def strike(self, request: Request) -> Outcome:
         self.requests += 1
@@ -46,6 +65,7 @@ class Faults:
         if kind is None or (kind == "conflict" and request.verb == "get"):
             return None
         self.counts[kind] += 1
+        self.calls[f"{kind}: {request.verb} {request.subresource or request.resource.plural}"] += 1
         return error_of(kind, request) or kind
 
     def chosen(self, request: Request) -> str | None:

@@ -11,6 +11,7 @@ S15  what is written to the cluster itself is tested against the version that wa
 S16  everything stays in the cluster's namespace
 N1   no Pod gets the name of one that its maker had seen, nor of one that any operator deleted, as far as its maker knew when it decided
 W2   a status is written only when its meaning changed
+T1   no time in a status goes backwards, whatever the clock does
 """
 
 from __future__ import annotations
@@ -133,6 +134,8 @@ class Invariants:
             self.fail("S14", f"{request} changes the spec")
         if request.subresource == "status" and meaning(old.get("status")) == meaning(new.get("status")):
             self.fail("W2", f"{request} changes times only")
+        if request.subresource == "status" and (back := went_back(old.get("status") or {}, new.get("status") or {})):
+            self.fail("T1", f"{request} sets {back} back")
         if request.subresource != "status" and set(request.body["metadata"]["annotations"]) != {labels.LIVES}:
             self.fail("S14", f"{request} changes more than the number of lives")
 
@@ -219,6 +222,23 @@ def is_head_create(request: Request) -> bool:
 
 def head_lives(cluster: Obj) -> int:
     return parse_lives((cluster["metadata"].get("annotations") or {}).get(labels.LIVES, "")).of(labels.HEAD_GROUP, 0)
+
+
+def went_back(old: Obj, new: Obj) -> str:
+    """The first time of a status that is earlier than before, "" when none is."""
+    for name in ("lastUpdateTime", "stateTransitionTimes"):
+        for state, time in times(old.get(name)).items():
+            if times(new.get(name)).get(state, time) < time:
+                return name
+    known = {each["type"]: each["lastTransitionTime"] for each in old.get("conditions") or ()}
+    for each in new.get("conditions") or ():
+        if each["lastTransitionTime"] < known.get(each["type"], ""):
+            return f"{each['type']}.lastTransitionTime"
+    return ""
+
+
+def times(value: Any) -> dict[str, str]:
+    return value if isinstance(value, dict) else {"": value or ""}
 
 
 def meaning(status: Any) -> Any:

@@ -69,14 +69,15 @@ TURN: ContextVar[Turn] = ContextVar("turn")  # the look that a request belongs t
 
 
 class OwnClock:
-    """The world's clock, but a dead process' timers do not go off."""
+    """The world's clock, but the wall's time is off by `error` seconds, and a dead process' timers do not go off."""
 
     def __init__(self, leader: Leader) -> None:
         self.leader = leader
         self.clock = leader.world.clock
+        self.error = 0.0
 
     def time(self) -> float:
-        return self.clock.now
+        return self.clock.now + self.error
 
     def monotonic(self) -> float:
         return self.clock.monotonic()
@@ -131,7 +132,7 @@ class Leader:
         """Also of a Pod whose owner is not known yet: another process made it for an object that is news here."""
         meta: ObjectMeta = (new or old).metadata
         if owner := controller_of(meta):
-            self.seen.setdefault((owner.uid, meta.name), self.clock.time())
+            self.seen.setdefault((owner.uid, meta.name), self.world.clock.now)
 
     def kind(self) -> Kind[Observed]:
         children = (Child(PODS, PodView), Child(SERVICES, ServiceView), *(Child(resource, ChildView) for resource in OTHERS))
@@ -159,7 +160,7 @@ class Leader:
         except Exception as error:
             self.world.clock.fail(error)
             raise
-        turn = Turn(self, observed.cluster.metadata.key, self.clock.time(), observed, plan, self.world.store.version)
+        turn = Turn(self, observed.cluster.metadata.key, self.world.clock.now, observed, plan, self.world.store.version)
         TURN.set(turn)
         self.world.planned(turn)
         if self.dice.random() < pace.repeated:

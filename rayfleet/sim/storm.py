@@ -28,12 +28,14 @@ RATES = {
     "conflict": 0.03,
     "server-error": 0.03,
     "timeout": 0.02,
+    "too-many-requests": 0.02,
 }
 
 
 @dataclass
 class Outcome:
     faults: Counter[str] = field(default_factory=Counter)
+    calls: Counter[str] = field(default_factory=Counter)
     actions: Counter[str] = field(default_factory=Counter)
     trace: str = ""
     writes: int = 0
@@ -85,7 +87,7 @@ def rage(world: World, leaders: int, prepare: Callable[[World], None] | None) ->
     bury(world, rules)
     if rules.overlaps:
         world.faults.counts["heads overlapped"] += 1
-    return Outcome(world.faults.counts + chaos.counts + fates, world.actions, world.trace, rules.writes)
+    return Outcome(world.faults.counts + chaos.counts + fates, world.faults.calls, world.actions, world.trace, rules.writes)
 
 
 def rush(seed: int, *, planner: Planner = plan) -> None:

@@ -15,11 +15,13 @@ class Totals:
     def __init__(self) -> None:
         self.storms = 0
         self.faults: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
         self.actions: Counter[str] = Counter()
 
     def add(self, outcome: Outcome) -> None:
         self.storms += 1
         self.faults += outcome.faults
+        self.calls += outcome.calls
         self.actions += outcome.actions
 
 
@@ -34,6 +36,6 @@ def totals() -> Totals:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if TOTALS.storms:
         terminalreporter.section(f"{TOTALS.storms} storms")
-        for title, counts in (("faults", TOTALS.faults), ("actions", TOTALS.actions)):
+        for title, counts in (("faults", TOTALS.faults), ("faults by call", TOTALS.calls), ("actions", TOTALS.actions)):
             told = ", ".join(f"{name} {number}" for name, number in sorted(counts.items()))
             terminalreporter.write_line(f"{title} ({counts.total()}): {told}")

@@ -1,4 +1,5 @@
-"""The operator killed at every write of every story, before it leaves or after it is committed; every answer lost. The end is the same."""
+"""The operator killed at every request of every story, before it leaves or after it is committed; every answer lost, every refusal. The end
+is the same."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from rayfleet.sim.end_state import picture, unmet
+from rayfleet.sim.faults import KINDS
 from rayfleet.sim.invariants import Invariants
 from rayfleet.sim.scenarios import NAME, SCENARIOS, Scenario
 from rayfleet.sim.world import World
@@ -15,7 +17,7 @@ PATIENCE = 300.0
 
 
 def end_of(scenario: Scenario, at: tuple[int, str] | None) -> tuple[Any, int]:
-    """What is there in the end, and how many writes it took."""
+    """What is there in the end, and how many requests it took."""
     world = World(1)
     world.faults.at = at
     Invariants(world)
@@ -31,10 +33,10 @@ def end_of(scenario: Scenario, at: tuple[int, str] | None) -> tuple[Any, int]:
         world.close()
 
 
-@pytest.mark.parametrize("kind", ["crash-before", "crash-after", "lost-response", "conflict", "server-error"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-def test_one_fault_at_any_write_changes_nothing_in_the_end(scenario: Scenario, kind: str) -> None:
-    wanted, writes = end_of(scenario, None)
-    for number in range(1, writes + 1):
+def test_one_fault_at_any_request_changes_nothing_in_the_end(scenario: Scenario, kind: str) -> None:
+    wanted, requests = end_of(scenario, None)
+    for number in range(1, requests + 1):
         found, _ = end_of(scenario, (number, kind))
-        assert found == wanted, f"{kind} at write {number} of {writes}"
+        assert found == wanted, f"{kind} at request {number} of {requests}"
