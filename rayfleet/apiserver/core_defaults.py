@@ -100,6 +100,8 @@ def default_job(obj: Obj) -> None:
     spec = obj.setdefault("spec", {})
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = 1
+    if spec.get("podFailurePolicy"):
+        spec.setdefault("podReplacementPolicy", "Failed")
     for name, value in JOB_DEFAULTS.items():
         spec.setdefault(name, value)
     template = spec.setdefault("template", {})

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 
-from rayfleet.apiserver import ending, endpoint_slices, garbage, quota
+from rayfleet.apiserver import ending, endpoint_slices, garbage, job_controller, quota
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.custom import DEFINITIONS
 from rayfleet.apiserver.namespace_content import furnish
@@ -31,6 +31,8 @@ class Housekeeping:
         self._due: OrderedDict[Key, None] = OrderedDict()
         self._events: OrderedDict[Key, float] = OrderedDict()
         self._selectors = endpoint_slices.Selectors()
+        self._jobs = job_controller.Jobs(api)
+        self._alarm: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._next: asyncio.Handle | None = None
         self._sweep: asyncio.Handle | None = None
@@ -62,7 +64,7 @@ class Housekeeping:
 
     def stop(self) -> None:
         self._loop = None
-        for handle in (self._next, self._sweep):
+        for handle in (self._next, self._sweep, self._alarm):
             if handle is not None:
                 handle.cancel()
 
@@ -79,6 +81,8 @@ class Housekeeping:
             self._follow_endpoints(change)
         elif record.resource == "namespaces" and change.type == ADDED:
             self._add(record)
+        if (job := self._jobs.concerned(change)) is not None and (change.type != DELETED or job is not record):
+            self._add(job)
         if change.type != MODIFIED or record.resource in ("pods", "resourcequotas"):
             self._follow_quotas(change)
         if change.type == DELETED:
@@ -137,6 +141,27 @@ class Housekeeping:
         self._next = None
         self._work()
         self._schedule()
+        self._set_alarm()
+
+    def _set_alarm(self) -> None:
+        """For the Job that is due first."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._jobs.due and self._loop is not None:
+            pause = min(self._jobs.due.values()) - self._api.clock()
+            self._alarm = self._loop.call_later(max(0.0, pause), self._wake)
+
+    def _wake(self) -> None:
+        self.remind()
+        self._set_alarm()
+
+    def remind(self) -> None:
+        """Of the Jobs whose time has come."""
+        for namespace, name in [key for key, when in self._jobs.due.items() if when <= self._api.clock()]:
+            self._jobs.due.pop((namespace, name))
+            if (job := self._api.store.get(job_controller.JOBS, namespace, name)) is not None:
+                self._add(job)
 
     def _work(self) -> None:
         """A part of what is due, so that requests get their turn in between."""
@@ -162,6 +187,10 @@ class Housekeeping:
             endpoint_slices.sync(self._api, record)
         elif record.resource == "resourcequotas":
             quota.refresh(self._api, record)
+        elif record.resource == job_controller.JOBS:
+            self._jobs.look_at(record)
+        elif record.resource == "pods":
+            self._jobs.release(record)
         for dependent in garbage.release(self._api, record):
             self._add(dependent)
         current = self._api.store.get(record.resource, record.namespace, record.name)

@@ -7,7 +7,7 @@ from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.status_error import malformed
 
 _CONTAINERS = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
-_CONTAINER: Obj = {"state": {}, "lastState": {}, "ready": False, "restartCount": 0, "image": "", "imageID": ""}
+_CONTAINER: Obj = {"ready": False, "restartCount": 0, "image": "", "imageID": ""}
 
 
 def default_pod_status(obj: Obj) -> None:
@@ -19,6 +19,16 @@ def default_pod_status(obj: Obj) -> None:
         for container in status.get(group) or ():
             for name, value in _CONTAINER.items():
                 container.setdefault(name, value)
+            for name in ("state", "lastState"):
+                _default_state(container.setdefault(name, {}))
+
+
+def _default_state(state: Obj) -> None:
+    if "running" in state:
+        state["running"].setdefault("startedAt", None)
+    if "terminated" in state:
+        for name, value in (("exitCode", 0), ("startedAt", None), ("finishedAt", None)):
+            state["terminated"].setdefault(name, value)
 
 
 def default_node_status(obj: Obj) -> None:

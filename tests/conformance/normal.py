@@ -66,7 +66,7 @@ OTHER: dict[str, str] = {
     "resources[*].storageVersionHash": DROP,
 }
 
-GENERATED = re.compile(r"\b(?P<prefix>[gG]en-|kube-api-access-|headless-|clustered-)(?P<end>[bcdfghjklmnpqrstvwxz2456789]{5})\b")
+GENERATED = re.compile(r"\b(?P<prefix>[gG]en-(?:\d+-)?|kube-api-access-|headless-|clustered-)(?P<end>[bcdfghjklmnpqrstvwxz2456789]{5})\b")
 """Names that a server drew: the drawn end becomes xxxxx. Cases that draw names use these prefixes."""
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 """in sentences, such as those of a failed precondition"""
