@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rayfleet.local.state import State
 
 PORT = 8265
+TOKEN_HEADER = "X-Ray-Authorization"  # the API server's proxy keeps `Authorization` for itself
 
 
 def service_of(cluster: dict[str, Any]) -> str:
@@ -35,17 +36,21 @@ def address_of(state: State, cluster: dict[str, Any]) -> str | None:
 
 
 async def ask(client: Client, state: State, cluster: dict[str, Any], path: str, body: Any = None) -> bytes:
-    """GET a path of the dashboard (or POST a body to it). Raises Failure."""
+    """GET a path of the dashboard (or POST a body to it), with the cluster's token where it has one. Raises Failure, ApiError."""
     import aiohttp
 
+    from rayfleet.cli.token import token_of
+
     address = address_of(state, cluster)
+    token = await token_of(client, cluster["metadata"]["namespace"], cluster["metadata"]["name"])
+    headers = {TOKEN_HEADER: f"Bearer {token}"} if token else {}
     if address is None or f"//127.0.0.1:{api_port(state)}" not in client.connection.server:
-        return await client.request("GET" if body is None else "POST", proxied(cluster, path), body=body)
+        return await client.request("GET" if body is None else "POST", proxied(cluster, path), body=body, headers=headers)
     timeout = aiohttp.ClientTimeout(total=30)
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
-            session.request("GET" if body is None else "POST", address + path, json=body) as answer,
+            session.request("GET" if body is None else "POST", address + path, json=body, headers=headers) as answer,
         ):
             content = await answer.read()
     except (aiohttp.ClientError, TimeoutError) as error:

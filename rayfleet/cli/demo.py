@@ -56,10 +56,14 @@ class Demo:
 
     def ask(self, *words: str) -> Any:
         """A command's JSON, not shown."""
-        done = subprocess.run([*self.command(*words), "-o", "json"], capture_output=True, text=True)
+        return json.loads(self.told(*words, "-o", "json"))
+
+    def told(self, *words: str) -> str:
+        """What a command prints, not shown."""
+        done = subprocess.run(self.command(*words), capture_output=True, text=True)
         if done.returncode:
             raise Failed(done.stderr)
-        return json.loads(done.stdout)
+        return done.stdout.strip()
 
     def command(self, *words: str) -> list[str]:
         return [sys.executable, "-m", "rayfleet", *words, "--state", str(self.state)]
@@ -88,10 +92,12 @@ def jobs(demo: Demo) -> None:
     rows = demo.clusters()
 
     def run(name: str, tasks: int, options: str) -> Outcome:
-        return run_job(rows[name]["dashboard"], shlex.join(["python", "-c", WHERE.format(tasks=tasks, options=options)]))
+        command = shlex.join(["python", "-c", WHERE.format(tasks=tasks, options=options)])
+        return run_job(rows[name]["dashboard"], command, token=demo.told("token", name))
 
     for name, tasks, options in JOBS:
-        click.secho(f"$ curl -X POST {rows[name]['dashboard']}/api/jobs/ ...   # {tasks} tasks with {options}", fg="cyan")
+        bearer = f'-H "Authorization: Bearer $(rayfleet token {name})"'
+        click.secho(f"$ curl -X POST {rows[name]['dashboard']}/api/jobs/ {bearer} ...   # {tasks} tasks with {options}", fg="cyan")
     with ThreadPoolExecutor() as both:
         outcomes = both.map(lambda job: run(*job), JOBS)
     for (name, _, _), outcome in zip(JOBS, outcomes, strict=True):

@@ -20,6 +20,7 @@ COMMANDS = {
     "delete": "delete",
     "scale": "scale",
     "logs": "logs",
+    "token": "token",
     "plan": "plan",
     "diff": "diff",
     "render": "render",

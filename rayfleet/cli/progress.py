@@ -55,7 +55,8 @@ async def wait_ready(client: Client, state: State, keys: Keys, patience: float) 
     for (namespace, name), each in zip(keys, standings, strict=True):
         address = await address_in(state, namespace, name) if each.ready else None
         if address:
-            click.echo(f"Dashboard of {name}: {address}")
+            login = await login_of(client, namespace, name)
+            click.echo(f"Dashboard of {name}: {address}{login}")
     failures = [f"not ready: {each.line}" for each in standings if not each.ready]
     return failures + (dead_peers(state) if failures else [])
 
@@ -154,6 +155,16 @@ def drawn(standings: list[Standing]) -> Any:
         colour = "green" if each.ready else "red" if each.hopeless else "yellow"
         table.add_row(each.name, f"[{colour}]{each.state}[/]", each.head, each.workers, each.note)
     return table
+
+
+async def login_of(client: Client, namespace: str, name: str) -> str:
+    """How to get the token that the dashboard asks for; "" where it asks for none."""
+    from rayfleet.cli.token import place_of
+
+    if await place_of(client, namespace, name) is None:
+        return ""
+    place = "" if namespace == client.connection.namespace else f" -n {namespace}"
+    return f"   (log in with the token that this prints: rayfleet token {name}{place})"
 
 
 async def address_in(state: State, namespace: str, name: str) -> str | None:

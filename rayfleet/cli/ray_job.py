@@ -23,23 +23,24 @@ class Outcome:
     log: str
 
 
-def run_job(dashboard: str, entrypoint: str, within: float = 90.0) -> Outcome:
-    """Submit, wait, fetch the log. A job that has not ended in time has the status it had then.
+def run_job(dashboard: str, entrypoint: str, within: float = 90.0, token: str = "") -> Outcome:
+    """Submit, wait, fetch the log. A job that has not ended in time has the status it had then. `token` is shown where there is one.
 
     Raises OSError when the dashboard does not answer. https://docs.ray.io/en/latest/cluster/running-applications/job-submission/rest.html
     """
-    job = ask(f"{dashboard}/api/jobs/", {"entrypoint": entrypoint})["submission_id"]
+    job = ask(f"{dashboard}/api/jobs/", {"entrypoint": entrypoint}, token)["submission_id"]
     deadline = time.monotonic() + within
     while True:
-        found = ask(f"{dashboard}/api/jobs/{job}")
+        found = ask(f"{dashboard}/api/jobs/{job}", token=token)
         if found["status"] in ENDED or time.monotonic() > deadline:
-            return Outcome(found["status"], found.get("message") or "", ask(f"{dashboard}/api/jobs/{job}/logs")["logs"])
+            return Outcome(found["status"], found.get("message") or "", ask(f"{dashboard}/api/jobs/{job}/logs", token=token)["logs"])
         time.sleep(STEP)
 
 
-def ask(url: str, body: Any = None) -> Any:
+def ask(url: str, body: Any = None, token: str = "") -> Any:
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"})
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    request = urllib.request.Request(url, data=data, headers=headers)
     try:
         with DIRECT.open(request, timeout=30) as answer:
             return json.load(answer)

@@ -20,9 +20,16 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("-f", "--filename", "files", multiple=True, metavar="FILE", help="Apply this YAML or JSON file, and wait for its clusters.")
 @click.option("--foreground", is_flag=True, help="Stay, show the operator's log, and stop the fleet on Ctrl-C.")
+@click.option(
+    "--auth",
+    type=click.Choice(["token", "disabled"]),
+    default="token",
+    show_default=True,
+    help="What clusters without authOptions get, of a fleet that is started now.",
+)
 @click.option("--timeout", default=300.0, show_default=True, metavar="SECONDS", help="How long to wait for the clusters.")
 @state_option
-def command(files: tuple[str, ...], foreground: bool, timeout: float, state: str | None) -> None:
+def command(files: tuple[str, ...], foreground: bool, auth: str, timeout: float, state: str | None) -> None:
     """Start the local fleet: Ray clusters on this machine, without Kubernetes.
 
     May be called again at any time: what runs is left alone, what is missing is started.
@@ -38,7 +45,7 @@ def command(files: tuple[str, ...], foreground: bool, timeout: float, state: str
 
     place = state_of(state)
     manifests = load_manifests(files)  # a mistake in a file is told before anything is started
-    start(place, click.echo)
+    start(place, click.echo, auth=auth)
     try:
         failures = asyncio.run(fill(place, manifests, timeout))
         told_where(place)

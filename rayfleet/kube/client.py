@@ -234,14 +234,19 @@ class Client:
         content_type: str | None = None,
         accept: str | None = None,
         query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> bytes:
-        """Anything else; `accept` asks for another form than JSON. A GET is repeated when the server is busy, other methods are not."""
+        """Anything else. A GET is repeated when the server is busy, other methods are not.
+
+        `accept` asks for another form than JSON; `headers` are for who stands behind the server's proxy.
+        """
         return await self._transport.exchange(
             method,
             with_query(path, query or {}),
             body=None if body is None else encode(body),
             content_type=content_type or "application/json",
             accept=accept,
+            headers=headers,
             idempotent=method == "GET",
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from types import SimpleNamespace
@@ -76,6 +76,7 @@ class Transport:
         body: bytes | None = None,
         content_type: str = "application/json",
         accept: str | None = None,
+        headers: Mapping[str, str] | None = None,
         idempotent: bool = False,
     ) -> bytes:
         """Send a request, return the body of a good answer. Raises ApiError.
@@ -83,7 +84,8 @@ class Transport:
         The deadline spans all attempts. An idempotent request that a busy server turns away (429, 503) is sent again after the pause that
         the server asks for, if that still fits; any request once, when the server does not know us (401) and there are new credentials.
         """
-        headers = ({"Content-Type": content_type} if body is not None else {}) | ({"Accept": accept} if accept else {})
+        given = {"Content-Type": content_type} if body is not None else {}
+        sent = {**given, **({"Accept": accept} if accept else {}), **(headers or {})}
         begun = time.monotonic()
         timeout = self._usual
         attempt = 1
@@ -91,7 +93,7 @@ class Transport:
         while True:
             known_as = await self._log_in()
             try:
-                return await self._once(method, path, body, headers, timeout)
+                return await self._once(method, path, body, sent, timeout)
             except Unauthorized:
                 if renewed or not await self._rejected(known_as):
                     raise

@@ -42,8 +42,9 @@ class NotUp(Exception):
     """The fleet did not come up; the text says which part and where its log is."""
 
 
-def start(state: State, say: Say) -> door.Record:
-    """Make the fleet run; returns its living door once that listens. Raises HostLacks, NotUp."""
+def start(state: State, say: Say, *, auth: str = "token") -> door.Record:
+    """Make the fleet run; returns its living door once that listens. `auth` is the mode of clusters that say nothing of it: every user of
+    this machine can reach their ports. Raises HostLacks, NotUp."""
     if state.path.resolve().is_relative_to("/run"):
         raise NotUp(f"the state directory cannot be below /run, which the fleet has for itself: {state.path}")
     with locked(state):
@@ -53,7 +54,7 @@ def start(state: State, say: Say) -> door.Record:
             require()
             clear(state, say)
             issue(state)
-            state.write(state.operator_config, json.dumps(OPERATOR, indent=1) + "\n")
+            state.write(state.operator_config, json.dumps({**OPERATOR, "defaultAuthMode": auth}, indent=1) + "\n")
             state.write(state.started, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
             start_holder(state)
             holder = find_holder(state)

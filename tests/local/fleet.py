@@ -25,10 +25,10 @@ CLUSTERS = "/apis/ray.io/v1/namespaces/default/rayclusters"
 
 
 class Fleet:
-    """The commands of one state directory."""
+    """The commands of one state directory. `auth` is the mode of clusters that say nothing of it."""
 
-    def __init__(self, state: State) -> None:
-        self.state = state
+    def __init__(self, state: State, auth: str = "disabled") -> None:
+        self.state, self.auth = state, auth
 
     def run(self, *words: str, text: str = "", code: int = 0, within: float = 200.0) -> str:
         """What a command prints; an AssertionError when it ends with another code."""
@@ -40,7 +40,7 @@ class Fleet:
         return [sys.executable, "-m", "rayfleet", *words, "--state", str(self.state.path)]
 
     def up(self, *words: str) -> str:
-        return self.run("up", *words)
+        return self.run("up", "--auth", self.auth, *words)
 
     def apply(self, *objects: dict[str, Any]) -> str:
         return self.run("apply", "-f", "-", text="\n---\n".join(map(json.dumps, objects)))
