@@ -25,7 +25,7 @@ LEASE = "rayfleet"
 CHILD = ("get", "list", "watch", "create", "patch", "delete")  # get: who holds a name that is taken?
 
 CLUSTERS = (
-    Right("ray.io", "rayclusters", ("get", "list", "watch", "patch")),  # patch: the annotation rayfleet.dev/lives
+    Right("ray.io", "rayclusters", ("get", "list", "watch", "patch")),  # patch: the annotation rayfleet.dev/lives, a finalizer
     Right("ray.io", "rayclusters/status", ("patch",)),
     # Asked for by the admission plugin OwnerReferencesPermissionEnforcement, since children set blockOwnerDeletion.
     Right("ray.io", "rayclusters/finalizers", ("update",)),
@@ -49,6 +49,9 @@ TOKENS = (Right("", "secrets", ("get", "list", "watch", "create")),)  # of which
 """For authOptions.mode: token with a token that the operator makes. A Secret that the spec names, and tokens of Kubernetes, need no right
 here."""
 
+CLEANUP = (Right("batch", "jobs", ("get", "list", "watch", "create")),)
+"""For gcsFaultToleranceOptions with Redis: the Job that removes a deleted cluster's keys. It goes with the cluster."""
+
 CERTIFICATES = (
     Right("cert-manager.io", "issuers", CHILD),
     Right("cert-manager.io", "certificates", CHILD),
@@ -61,7 +64,10 @@ CERTIFICATES = (
 NETWORK = (Right("networking.k8s.io", "networkpolicies", CHILD),)
 """For networkPolicy, while the gate RayClusterNetworkPolicy is on."""
 
-GATED = (*NETWORK, *CERTIFICATES)
+STORES = (Right("", "persistentvolumeclaims", CHILD),)  # delete is never used: asked for as that of Secrets, when a claim's owner changes
+"""For gcsFaultToleranceOptions with RocksDB, while the gate GCSFaultToleranceEmbeddedStorage is on."""
+
+GATED = (*NETWORK, *CERTIFICATES, *STORES)
 """For what is off unless a feature gate is turned on."""
 
 INGRESS = (Right("networking.k8s.io", "ingresses", CHILD),)
@@ -70,11 +76,12 @@ INGRESS = (Right("networking.k8s.io", "ingresses", CHILD),)
 ROUTES = (Right("route.openshift.io", "routes", CHILD),)
 """For enableIngress on OpenShift; elsewhere nothing of that name is served, and the right is worth nothing."""
 
-BASE = (*CLUSTERS, *AUTOSCALING, *HANDED_ON, *INGRESS)
+BASE = (*CLUSTERS, *AUTOSCALING, *HANDED_ON, *CLEANUP, *INGRESS)
 """Without anything of Secrets."""
 
 WORK = (*BASE, *TOKENS)
-"""In every namespace that is looked after. Who wants no autoscaler, no Ingress or no tokens may leave those out: the rest goes on."""
+"""In every namespace that is looked after. Who wants no autoscaler, no Redis, no Ingress or no tokens may leave those out: the rest goes
+on."""
 
 ELECTION = (
     Right("coordination.k8s.io", "leases", ("create",)),  # a name cannot be asked of what is not there yet

@@ -18,10 +18,13 @@ APP_CREATED_BY = "app.kubernetes.io/created-by"
 HEAD = "head"
 WORKER = "worker"
 HEAD_GROUP = "headgroup"
+REDIS_CLEANUP = "redis-cleanup"
 KUBERAY = "kuberay"
 KUBERAY_OPERATOR = "kuberay-operator"
 
 FT_ENABLED = "ray.io/ft-enabled"
+STORAGE_NAMESPACE = "ray.io/external-storage-namespace"
+DELETION_TIMEOUT = "ray.io/gcs-ft-deletion-timeout"
 OVERWRITE_COMMAND = "ray.io/overwrite-container-cmd"
 ENABLE_SERVE_SERVICE = "ray.io/enable-serve-service"
 INGRESS_CLASS = "kubernetes.io/ingress.class"
@@ -31,8 +34,12 @@ RECREATE_HASH = "ray.io/upgrade-strategy-recreate-hash"
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
+REDIS_FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
+
 LIVES = "rayfleet.dev/lives"
 """How often Pods of this owner may have gone: part of the hash in Pod names (design, decision 3). Absent means 0."""
 
 RAY_PODS_SELECTOR = f"{NODE_TYPE} in (head,worker,redis-cleanup)"
 """Which Pods the operator watches, as KubeRay does."""
+
+CLEANUP_JOBS_SELECTOR = f"{NODE_TYPE}={REDIS_CLEANUP}"

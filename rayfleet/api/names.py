@@ -11,6 +11,7 @@ ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 SUFFIX_LENGTH = 5
 STEM_LIMIT = 50
 CLUSTER_NAME_LIMIT = 53
+JOB_NAME_LIMIT = 63
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
@@ -75,6 +76,16 @@ def clipped(name: str) -> str:
     """KubeRay's form of a long name: its last 50 characters, the first of which may be no digit and no punctuation."""
     tail = name[-STEM_LIMIT:]
     return tail if tail[0].isalpha() else f"r{tail[1:]}"
+
+
+def claim_name(cluster: str) -> str:
+    """Of the claim on which the head's embedded store lies (KubeRay, 2.3)."""
+    return f"{cluster}-gcs-pvc"
+
+
+def cleanup_name(cluster: str) -> str:
+    """Of the Job that empties a deleted cluster's storage namespace in Redis: its last 63 characters (KubeRay, 2.3)."""
+    return f"{cluster}-redis-cleanup"[-JOB_NAME_LIMIT:].lstrip("-")
 
 
 def headless_service_name(cluster: str) -> str:

@@ -116,6 +116,39 @@ class PodView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
         return None
 
 
+class JobStatusView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    conditions: tuple[Condition, ...] | None = None
+
+
+class JobView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """A batch Job as far as decisions read it."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    status: JobStatusView = JobStatusView()
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def terminating(self) -> bool:
+        return self.metadata.deletion_timestamp is not None
+
+    def true_condition(self, *types: str) -> Condition | None:
+        """The first of these that is True."""
+        return next((found for found in self.status.conditions or () if found.type in types and found.status == "True"), None)
+
+    @property
+    def complete(self) -> bool:
+        return self.true_condition("Complete") is not None
+
+    @property
+    def failure(self) -> str | None:
+        """Why it failed, or is about to be called failed; None while it has not."""
+        found = self.true_condition("Failed", "FailureTarget")
+        return None if found is None else found.message or found.reason or "no reason given"
+
+
 class ServicePort(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     name: str = ""
     port: int = 0

@@ -6,10 +6,19 @@ from typing import Any
 
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import decode_cluster
-from rayfleet.api.labels import CLUSTER, RAY_PODS_SELECTOR
-from rayfleet.api.meta import CERTIFICATES, PODS, RAYCLUSTERS, SERVICES, Resource
+from rayfleet.api.labels import CLEANUP_JOBS_SELECTOR, CLUSTER, RAY_PODS_SELECTOR
+from rayfleet.api.meta import CERTIFICATES, JOBS, PODS, RAYCLUSTERS, SERVICES, Resource
 from rayfleet.api.raycluster import RayCluster
-from rayfleet.api.views import CertificateView, ChildView, PodView, ServiceView, decode_certificate, decode_child, decode_service
+from rayfleet.api.views import (
+    CertificateView,
+    ChildView,
+    JobView,
+    PodView,
+    ServiceView,
+    decode_certificate,
+    decode_child,
+    decode_service,
+)
 from rayfleet.raycluster.children import UNREAD, others
 from rayfleet.raycluster.metrics import measure
 from rayfleet.raycluster.observe import Observer
@@ -28,6 +37,7 @@ def kinds_of(configuration: Configuration) -> tuple[Kind[Any], ...]:
             children=(
                 Child(PODS, PodView, labels=RAY_PODS_SELECTOR, calm=is_progress),
                 Child(SERVICES, ServiceView, decode=decode_service),
+                Child(JOBS, JobView, labels=CLEANUP_JOBS_SELECTOR, required=False),
                 *map(other, watched),
             ),
             observe=Observer(configuration, watched),

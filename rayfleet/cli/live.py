@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rayfleet.api.meta import PODS, RAYCLUSTERS, ROUTES, SERVICES, Resource
+from rayfleet.api.meta import PERSISTENTVOLUMECLAIMS, PODS, RAYCLUSTERS, ROUTES, SERVICES, Resource
 
 if TYPE_CHECKING:
     from rayfleet.api.config import Configuration
@@ -50,7 +50,8 @@ async def as_applied(client: Client, file: Obj) -> Case:
         found = await client.get(RAYCLUSTERS, name, namespace)
     except NotFound:
         return Case(file)
-    children = [await listed(client, resource, namespace, resource in UNREAD) for resource in (PODS, SERVICES, *OTHERS, ROUTES)]
+    kinds = (PODS, SERVICES, PERSISTENTVOLUMECLAIMS, *OTHERS, ROUTES)
+    children = [await listed(client, resource, namespace, resource in UNREAD) for resource in kinds]
     return Case(merged(found, patch_for(found, file)), found, tuple(child for group in children for child in group))
 
 

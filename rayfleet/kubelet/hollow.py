@@ -4,7 +4,7 @@ It is made for thousands of Pods beside the server and the operator on two proce
 whole status, one DELETE at its end, and structs that hold only what these need.
 
 The annotation `rayfleet.dev/hollow` on a Pod: `fail` or `fail:CODE` lets it fail (also when it runs already), `pending` leaves it alone.
-Pods of Jobs (owner Job, or restartPolicy Never with the label job-name) succeed.
+Pods of Jobs (owner Job, or restartPolicy Never with the label job-name) succeed, unless the annotation `rayfleet.dev/hollow-job` says more.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from rayfleet.runtime.informer import Informer
 
 log = logging.getLogger(__name__)
 ANNOTATION = "rayfleet.dev/hollow"
+JOB_ANNOTATION = "rayfleet.dev/hollow-job"
 JOB_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 AT_ONCE = 16  # requests under way
 LEASE_SECONDS = 10.0
@@ -66,13 +67,14 @@ class Fate(msgspec.Struct, frozen=True, gc=False):
 
 
 def fate(pod: Pod) -> Fate:
-    wish, _, code = pod.metadata.annotation(ANNOTATION).partition(":")
+    owner = controller_of(pod.metadata)
+    of_job = owner is not None and owner.kind == "Job"
+    said = (pod.metadata.annotation(JOB_ANNOTATION) if of_job else "") or pod.metadata.annotation(ANNOTATION)
+    wish, _, code = said.partition(":")
     if wish == "fail":
         return Fate("Failed", int(code) if code.isdigit() else 1)
     if wish == "pending":
         return Fate("Pending")
-    owner = controller_of(pod.metadata)
-    of_job = owner is not None and owner.kind == "Job"
     if of_job or (pod.spec.restart_policy == "Never" and any(pod.metadata.label(label) for label in JOB_LABELS)):
         return Fate("Succeeded")
     return Fate("Running")

@@ -1,7 +1,7 @@
 """What a controller may do to the world, as values. Each action carries the sentence that says why.
 
-The runtime carries them out in *stages*: a Fence first (one at a time, since what follows is only safe once it is written), then everything
-else side by side. See `plan.Plan.stages`.
+The runtime carries them out in *stages*: a Fence or AddFinalizer first (one at a time, since what follows is only safe once it is written),
+then everything else side by side. See `plan.Plan.stages`.
 """
 
 from __future__ import annotations
@@ -52,6 +52,45 @@ class Fence:
     scope: str
     reason: str
     absent: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AddFinalizer:
+    """Put a finalizer on the owner itself, tested as a fence is, before that exists which it stands for.
+
+    `finalizers` are all that the owner has then, its own and other people's.
+    """
+
+    resource: Resource
+    namespace: str
+    name: str
+    resource_version: str
+    finalizers: tuple[str, ...]
+    scope: str
+    reason: str
+    subject: Subject
+    event: str
+    failed_event: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveFinalizer:
+    """Take a finalizer off the owner itself, tested as a fence is; an owner that was deleted is then gone.
+
+    `finalizers` are those that stay. `warns`: its duty was not done, and the event is a Warning.
+    """
+
+    resource: Resource
+    namespace: str
+    name: str
+    resource_version: str
+    finalizers: tuple[str, ...]
+    scope: str
+    reason: str
+    subject: Subject
+    event: str
+    failed_event: str
+    warns: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,4 +155,6 @@ def sent(create: Create, draw: Callable[[int], bytes]) -> Mapping[str, Any]:
     return {**create.manifest, "data": {**create.manifest.get("data", {}), **values}}
 
 
-Action = Fence | Create | Patch | Delete
+Action = Fence | AddFinalizer | RemoveFinalizer | Create | Patch | Delete
+OnOwner = Fence | AddFinalizer | RemoveFinalizer
+"""What is written to the owner itself."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch
+from rayfleet.planning.actions import Action, AddFinalizer, Create, Delete, Fence, Patch, RemoveFinalizer
 from rayfleet.planning.plan import Event
 
 NAMES_TOLD = 3
+Told = AddFinalizer | RemoveFinalizer | Create | Patch | Delete
 NOTE_LIMIT = 1024
 
 
@@ -16,14 +17,19 @@ def sentences(actions: Iterable[Action]) -> tuple[Event, ...]:
 
     "Created 3 worker Pods of group small (demo-small-worker-b4k2x, ...): 0 of 3 replicas are there"
     """
-    groups: dict[tuple[str, str, str], list[Create | Patch | Delete]] = {}
+    groups: dict[tuple[str, str, str], list[Told]] = {}
     for action in actions:
         if not isinstance(action, Fence) and action.event:
             groups.setdefault((action.event, action.subject.one, action.reason), []).append(action)
-    return tuple(Event("Normal", event, told(group), verb(group[0])) for (event, _, _), group in groups.items())
+    return tuple(Event(kind(group[0]), event, told(group), verb(group[0])) for (event, _, _), group in groups.items())
 
 
-def told(group: list[Create | Patch | Delete]) -> str:
+def kind(action: Told) -> str:
+    """The event's type."""
+    return "Warning" if isinstance(action, RemoveFinalizer) and action.warns else "Normal"
+
+
+def told(group: list[Told]) -> str:
     """One sentence for a group of equal actions."""
     first = group[0]
     names = ", ".join(sorted(action.name for action in group)[:NAMES_TOLD])
@@ -33,13 +39,13 @@ def told(group: list[Create | Patch | Delete]) -> str:
     return clip(f"{past(first)} {len(group)} {first.subject.many} ({names}{more}): {first.reason}")
 
 
-def verb(action: Create | Patch | Delete) -> str:
+def verb(action: Told) -> str:
     """The event's `action` field, as KubeRay fills it."""
-    return {Create: "Create", Patch: "Update", Delete: "Delete"}[type(action)]
+    return {Create: "Create", Patch: "Update", Delete: "Delete", AddFinalizer: "Update", RemoveFinalizer: "Cleanup"}[type(action)]
 
 
-def past(action: Create | Patch | Delete) -> str:
-    return {Create: "Created", Patch: "Updated", Delete: "Deleted"}[type(action)]
+def past(action: Told) -> str:
+    return {Create: "Created", Patch: "Updated", Delete: "Deleted", AddFinalizer: "Held", RemoveFinalizer: "Released"}[type(action)]
 
 
 def clip(text: str) -> str:

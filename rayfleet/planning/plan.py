@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rayfleet.planning.actions import Action, Fence
+from rayfleet.planning.actions import Action, AddFinalizer, Fence
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Plan:
         return not self.actions and self.status is None
 
     def stages(self) -> tuple[tuple[Action, ...], ...]:
-        """Groups of actions in order; those of one group may run side by side. Each fence stands alone."""
-        fences = tuple((action,) for action in self.actions if isinstance(action, Fence))
-        rest = tuple(action for action in self.actions if not isinstance(action, Fence))
+        """Groups of actions in order; those of one group may run side by side. Each fence and each new finalizer stands alone."""
+        fences = tuple((action,) for action in self.actions if isinstance(action, Fence | AddFinalizer))
+        rest = tuple(action for action in self.actions if not isinstance(action, Fence | AddFinalizer))
         return (*fences, rest) if rest else fences

@@ -14,6 +14,7 @@ from rayfleet.api.meta import (
     INGRESSES,
     ISSUERS,
     NETWORKPOLICIES,
+    PERSISTENTVOLUMECLAIMS,
     ROLEBINDINGS,
     ROLES,
     ROUTES,
@@ -45,6 +46,9 @@ OTHERS = (SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS, NETWORKPOLIC
 GATES = {NETWORKPOLICIES: "RayClusterNetworkPolicy", ISSUERS: "RayClusterMTLS", CERTIFICATES: "RayClusterMTLS"}
 """Kinds that no valid spec asks for while a feature gate is off; they are not even looked at then."""
 
+STORES = "GCSFaultToleranceEmbeddedStorage"
+"""The gate without which no claim is made or looked at; see `claim`."""
+
 UNREAD = frozenset({SECRETS})
 """Kinds of which only the metadata is ever asked for. What is in them is neither compared nor put right; they are made, and go with their
 cluster: containers that run may still need them when the spec does not."""
@@ -53,7 +57,8 @@ cluster: containers that run may still need them when the spec does not."""
 def others(config: Configuration) -> tuple[Resource, ...]:
     """The kinds of children that are watched with this configuration, besides Pods and Services."""
     found = [resource for resource in OTHERS if resource not in GATES or config.gate(GATES[resource])]
-    return (*found, *((ROUTES,) if config.has_routes else ()))
+    stores = (PERSISTENTVOLUMECLAIMS,) if config.gate(STORES) else ()
+    return (*found, *stores, *((ROUTES,) if config.has_routes else ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from rayfleet.api.views import PodView
 from rayfleet.planning.actions import Create, Delete, Fence, Place
 from rayfleet.raycluster.lives import Lives
 from rayfleet.raycluster.observed import Observed
+from rayfleet.resources import gcs_ft
 
 SCOPE = "lives"
 RAISED = "names of Pods that go must not come back"
@@ -54,7 +55,7 @@ def settle(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete], n
     taken = set(used)
     creates = []
     for new in news:
-        if has_fixed_name(observed, new):
+        if has_fixed_name(observed, cluster, new):
             creates.append(new.create(observed, cluster, HEAD_SLOT, 0, fixed_head_name(cluster.metadata.name)))
             continue
         for replica in sorted({slot.replica for slot in new.slots}):
@@ -68,9 +69,14 @@ def settle(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete], n
     return fence(observed, lives, missed, unsure), creates
 
 
-def has_fixed_name(observed: Observed, new: NewPods) -> bool:
-    """A head whose name is the same in every life: the next one is refused until the last one is gone."""
-    return new.group_name == labels.HEAD_GROUP and observed.config.enable_deterministic_head_pod_name
+def has_fixed_name(observed: Observed, cluster: RayCluster, new: NewPods) -> bool:
+    """A head whose name is the same in every life: the next one is refused until the last one is gone.
+
+    Where the store lies on a volume it must be: there may only ever be one writer, and of two heads of one name the API takes one, whoever
+    makes them and when.
+    """
+    is_fixed = observed.config.enable_deterministic_head_pod_name or gcs_ft.backend(cluster) == gcs_ft.ROCKSDB
+    return new.group_name == labels.HEAD_GROUP and is_fixed
 
 
 def is_unsure(observed: Observed, cluster: RayCluster, new: NewPods, used: set[str]) -> bool:
@@ -79,7 +85,7 @@ def is_unsure(observed: Observed, cluster: RayCluster, new: NewPods, used: set[s
     Not for a cluster that nobody has told anything of yet, and not for a worker's slot whose last Pod this process saw. A head is rare and
     may not be there twice: our view is tested each time.
     """
-    if has_fixed_name(observed, new) or not (observed.lives.counts or cluster.status.observed_generation):
+    if has_fixed_name(observed, cluster, new) or not (observed.lives.counts or cluster.status.observed_generation):
         return False
     if new.group_name == labels.HEAD_GROUP:
         return True

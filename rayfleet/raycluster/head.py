@@ -11,6 +11,7 @@ from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView
 from rayfleet.planning.actions import Create, Delete, Subject
 from rayfleet.planning.conditions import is_true
+from rayfleet.raycluster.claim import lacks_claim
 from rayfleet.raycluster.fences import HEAD_SLOT
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.pods import broken
@@ -48,12 +49,14 @@ def plan_head(observed: Observed, cluster: RayCluster) -> tuple[list[Delete], li
     """At most one of the two lists holds something.
 
     A head that is still terminating is waited for: two heads behind one Service would split the cluster. So is the account that it needs,
-    without which the API refuses it.
+    without which the API refuses it, and the claim on which its store lies.
     """
     heads = observed.heads()
     deletes = [delete(pod, f"{why}", setback=True) for pod in heads if not pod.terminating and (why := broken(pod))]
     deletes += [delete(pod, "the cluster has another head Pod") for pod in superfluous(heads)]
-    if heads or observed.held_back(SCOPE) or lacks_account(observed, cluster) or stays_away(cluster):
+    if heads or observed.held_back(SCOPE) or stays_away(cluster):
+        return deletes, []
+    if lacks_account(observed, cluster) or lacks_claim(observed, cluster):
         return deletes, []
     return [], [NewHead("the cluster has no head Pod")]
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from rayfleet.api.config import Configuration
-from rayfleet.api.meta import PODS, RAYCLUSTERS, SECRETS, SERVICES, Key, Resource, controller_of
+from rayfleet.api.meta import JOBS, PERSISTENTVOLUMECLAIMS, PODS, RAYCLUSTERS, SECRETS, SERVICES, Key, Resource, controller_of
+from rayfleet.api.names import claim_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ChildView
 from rayfleet.raycluster.observed import Observed
@@ -28,7 +29,7 @@ class Reader(Protocol):
 
 
 class Observer:
-    """Observes with one configuration. `others` are the kinds of children that are watched besides Pods and Services."""
+    """Observes with one configuration. `others` are the kinds of children that are watched besides those that have a field of their own."""
 
     def __init__(self, config: Configuration, others: Sequence[Resource] = ()) -> None:
         self.config = config
@@ -45,6 +46,8 @@ class Observer:
             now=now,
             pods=tuple(reader.owned(PODS, uid)),
             services=tuple(reader.owned(SERVICES, uid)),
+            jobs=tuple(reader.owned(JOBS, uid)),
+            claim=self.claim(reader, key),
             others={resource: tuple(reader.owned(resource, uid)) for resource in self.others},
             gone=reader.gone(uid),
             unseen=frozenset(resource for resource in self.others if reader.unseen(resource)),
@@ -52,6 +55,11 @@ class Observer:
             backoffs=reader.backoffs(key),
             config=self.config,
         )
+
+    def claim(self, reader: Reader, key: Key) -> Any:
+        if PERSISTENTVOLUMECLAIMS not in self.others:
+            return None
+        return reader.get(PERSISTENTVOLUMECLAIMS, Key(key.namespace, claim_name(key.name)))
 
 
 def ownerless(reader: Reader, cluster: Any) -> tuple[ChildView, ...]:

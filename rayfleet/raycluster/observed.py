@@ -11,7 +11,7 @@ from rayfleet.api.config import Configuration
 from rayfleet.api.decode import Undecodable
 from rayfleet.api.meta import SERVICES, Resource
 from rayfleet.api.raycluster import RayCluster
-from rayfleet.api.views import ChildView, PodView, ServiceView
+from rayfleet.api.views import ChildView, JobView, PodView, ServiceView
 from rayfleet.planning.backoff import Backoff
 from rayfleet.raycluster.lives import Lives, parse_lives
 
@@ -23,6 +23,7 @@ class Observed:
     `unseen` are kinds that the API server does not list for us: it does not know them, or we may not. `ownerless` are Secrets of names that
     the cluster's certificates are issued into, and that nobody owns.
 
+    `jobs` are likewise its own. `claim` is the claim for the head's embedded store, whoever owns it: one that was kept has no owner.
     `gone` are names of its Pods that were seen to vanish; `now` is in seconds since 1970; `backoffs` holds recent failures by scope.
     """
 
@@ -31,6 +32,8 @@ class Observed:
     pods: tuple[PodView, ...] = ()
     services: tuple[ServiceView, ...] = ()
     gone: frozenset[str] = frozenset()
+    jobs: tuple[JobView, ...] = ()
+    claim: ChildView | None = None
     others: Mapping[Resource, tuple[ChildView, ...]] = field(default_factory=lambda: MappingProxyType({}))
     backoffs: Mapping[str, Backoff] = field(default_factory=lambda: MappingProxyType({}))
     config: Configuration = field(default_factory=Configuration)
@@ -57,6 +60,10 @@ class Observed:
         """Seconds until the scope may try again; 0 when it may now."""
         backoff = self.backoffs.get(scope)
         return max(backoff.retry_at - self.now, 0.0) if backoff else 0.0
+
+    def next_try(self) -> float | None:
+        """Seconds until the first scope that is held back may try again; None when none is."""
+        return min((wait for scope in self.backoffs if (wait := self.held_back(scope)) > 0), default=None)
 
     def refused(self, scope: str, event: str) -> bool:
         """Did the API refuse just this a moment ago? Then it is not asked again before its time."""

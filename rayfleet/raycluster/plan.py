@@ -12,7 +12,10 @@ from rayfleet.planning.conditions import find
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.raycluster import certificates, head, workers
 from rayfleet.raycluster.children import plan_children, unprotected
+from rayfleet.raycluster.claim import plan_claim
 from rayfleet.raycluster.fences import SCOPE, settle
+from rayfleet.raycluster.finalize import SCOPE as FINALIZER_SCOPE
+from rayfleet.raycluster.finalize import finalize, hold
 from rayfleet.raycluster.judgement import valid
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.recreate import adopted, outdated
@@ -26,13 +29,20 @@ New = head.NewHead | workers.NewWorkers
 def plan(observed: Observed) -> Plan:
     """What to do next for one RayCluster, and what to say of it."""
     cluster = observed.cluster
-    if cluster.metadata.deletion_timestamp or is_managed_elsewhere(observed):
+    if is_managed_elsewhere(observed):
         return Plan()
+    if cluster.metadata.deletion_timestamp:
+        return finalize(observed)
     faults = faults_of(observed)
     if faults or isinstance(cluster, Undecodable):
         return refuse(observed, faults)
+    holds = hold(observed, cluster)
+    if holds and observed.held_back(FINALIZER_SCOPE):
+        return Plan((), status_write(observed, cluster), observed.next_try())
     actions: list[Action] = [
+        *holds,
         *plan_children(observed, cluster),
+        *plan_claim(observed, cluster),
         *certificates.adopted(observed, cluster),
         *adopted(observed, cluster),
         *pod_actions(observed, cluster),
@@ -97,7 +107,5 @@ def everything(observed: Observed, reason: str) -> list[Delete]:
 
 def waiting(observed: Observed, cluster: RayCluster) -> float | None:
     """Seconds until the first scope that is held back may try again, or until a kind that is missing is looked for again."""
-    waits = [wait for scope in observed.backoffs if (wait := observed.held_back(scope)) > 0]
-    if (again := certificates.asks_again(observed, cluster)) is not None:
-        waits.append(again)
+    waits = [wait for wait in (observed.next_try(), certificates.asks_again(observed, cluster)) if wait is not None]
     return min(waits, default=None)

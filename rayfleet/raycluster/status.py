@@ -40,6 +40,18 @@ def refusal_write(observed: Observed, faults: Sequence[Fault]) -> StatusWrite | 
     return written(observed, before, kept, [*others, judgement.valid(faults)])
 
 
+def trouble_write(observed: Observed) -> StatusWrite | None:
+    """The change of the status of a cluster that is going: only what holds it up is told, the rest would be news to nobody."""
+    before = observed.cluster.status
+    cluster = observed.cluster
+    failure = judgement.replica_failure(observed, cluster) if isinstance(cluster, RayCluster) else None
+    if failure is None and not is_true(before.conditions, "ReplicaFailure"):
+        return None
+    others = [condition for condition in before.conditions if condition.type != "ReplicaFailure"]
+    kept = {name: value for name, value in builtins(before).items() if name not in STAMPS}
+    return written(observed, before, kept, [*others, failure] if failure else others)
+
+
 STAMPS = ("conditions", "observedGeneration", "lastUpdateTime", "stateTransitionTimes")
 
 

@@ -9,7 +9,7 @@ from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.names import Slot, replica_name
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
-from rayfleet.resources import auth, defaults, env, ports, ray_start, tls
+from rayfleet.resources import auth, defaults, env, gcs_ft, ports, ray_start, tls
 from rayfleet.resources.autoscaler_sidecar import is_v2, version_variables, with_autoscaler
 from rayfleet.resources.gcs_wait import image_of, wait_container
 from rayfleet.resources.history import event_variables, with_collector
@@ -28,15 +28,17 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration) -> Manifest:
     group = cluster.spec.head_group_spec
     template = template_of(group.template)
     given, ray = protected(cluster, labels.HEAD, template, config)
-    params = ray_start.head_params(group.ray_start_params, ray.get("resources") or {}, group.resources, group.labels)
+    asked = gcs_ft.with_credentials(cluster, group.ray_start_params)
+    params = ray_start.head_params(asked, ray.get("resources") or {}, group.resources, group.labels)
     if cluster.spec.enable_in_tree_autoscaling:
         params["no-monitor"] = "true"  # whatever the user says: the sidecar is the monitor, and two would fight
     line = ray_start.command_line(params, head=True)
-    added = [*defaults.variables(config), *env.head_variables(line, params, config), *version_variables(cluster), *event_variables(cluster)]
+    stored = [*defaults.variables(config), *gcs_ft.head_variables(cluster)]
+    added = [*stored, *env.head_variables(line, params, config), *version_variables(cluster), *event_variables(cluster)]
     ray = with_command({**ray, "env": env.merged(ray.get("env") or (), added)}, keeps_command(cluster, template), line, config)
     ray = with_probes(with_metrics_port(ray, params), labels.HEAD, params, cluster.spec.ray_version, config)
     spec = with_init_addresses(given, env.address_variables(cluster, config, head_service_of(cluster)))
-    spec, ray = with_shared_memory(spec, ray, params)
+    spec, ray = gcs_ft.with_storage(cluster, *with_shared_memory(spec, ray, params))
     if cluster.spec.enable_in_tree_autoscaling:
         spec, ray = with_autoscaler(cluster, spec, ray, shell(config), config)
     spec, ray = with_collector(cluster, labels.HEAD, params, spec, ray, config)
@@ -45,7 +47,7 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration) -> Manifest:
     notes = {
         labels.KUBERAY_VERSION: config.kuberay_version,
         labels.RECREATE_HASH: recreate_hash(cluster.spec),
-        labels.FT_ENABLED: cluster.metadata.annotation(labels.FT_ENABLED) or "false",
+        **gcs_ft.marks(cluster),
     }
     return manifest(cluster, name, template, {**spec, "containers": [ray, *others(spec)]}, marks, group.labels, notes, config)
 
@@ -60,7 +62,8 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
     spec, given = protected(cluster, labels.WORKER, template, config)
     params = ray_start.worker_params(group.ray_start_params, address, given.get("resources") or {}, group.resources, group.labels)
     line = ray_start.command_line(params, head=False)
-    added = [*defaults.variables(config), *env.worker_variables(cluster, line, gcs_port, config, service), *event_variables(cluster)]
+    stored = [*defaults.variables(config), *gcs_ft.worker_variables(cluster)]
+    added = [*stored, *env.worker_variables(cluster, line, gcs_port, config, service), *event_variables(cluster)]
     ray = with_command({**given, "env": env.merged(given.get("env") or (), added)}, keeps_command(cluster, template), line, config)
     ray = with_probes(with_metrics_port(ray, params), labels.WORKER, params, cluster.spec.ray_version, config)
     spec = with_init_addresses(spec, where)

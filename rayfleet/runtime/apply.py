@@ -15,7 +15,7 @@ from typing import Any
 
 from rayfleet.api.meta import Key, ObjectMeta, Resource
 from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
-from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch, Place, sent
+from rayfleet.planning.actions import Action, AddFinalizer, Create, Delete, Fence, Patch, Place, RemoveFinalizer, sent
 from rayfleet.planning.backoff import LONGEST_RETRY
 from rayfleet.planning.events import clip, sentences
 from rayfleet.planning.plan import Event, Plan, StatusWrite
@@ -110,8 +110,7 @@ class Applier:
             self._remember(outcome)
         for event in plan.events:
             self._record(self._resource, owner, event)
-        fenced = any(isinstance(action, Fence) and action.annotations for action in outcome.done)
-        if not fenced:  # a fence has moved the owner's version: the status would only meet a conflict
+        if not any(moves_owner(action) for action in outcome.done):  # else the status would only meet a conflict
             await self._status(plan.status, outcome)
         return outcome
 
@@ -164,7 +163,7 @@ class Applier:
             else:
                 outcome.stale = True
         except ApiError as error:
-            self._fail(action, error, outcome)
+            self._fail(action, error, outcome, "NamespaceTerminating" if of_a_dying_namespace(error) else None)
 
     def _done(self, action: Action, written: Written, outcome: Outcome) -> None:
         outcome.done.append(action)
@@ -317,7 +316,14 @@ class Applier:
         return left if left > 1e-6 else None
 
 
-PAST = {Create: "created", Patch: "updated", Delete: "deleted", Fence: "annotated"}
+PAST = {
+    Create: "created",
+    Patch: "updated",
+    Delete: "deleted",
+    Fence: "annotated",
+    AddFinalizer: "put a finalizer on",
+    RemoveFinalizer: "took a finalizer off",
+}
 
 
 def write_of(action: Action, draw: Callable[[int], bytes]) -> Write:
@@ -328,9 +334,22 @@ def write_of(action: Action, draw: Callable[[int], bytes]) -> Write:
     if isinstance(action, Fence):
         meta: dict[str, Any] = {"resourceVersion": action.resource_version, "annotations": dict(action.annotations)}
         return Write("patch", action.resource, action.namespace, action.name, {"metadata": meta})
+    if isinstance(action, AddFinalizer | RemoveFinalizer):
+        meta = {"resourceVersion": action.resource_version, "finalizers": list(action.finalizers) or None}
+        return Write("patch", action.resource, action.namespace, action.name, {"metadata": meta})
     patch = dict(action.patch)
     patch["metadata"] = {**patch.get("metadata", {}), "uid": action.uid}
     return Write("patch", action.resource, action.namespace, action.name, patch)
+
+
+def moves_owner(action: Action) -> bool:
+    """Has the owner another version after it?"""
+    return isinstance(action, AddFinalizer | RemoveFinalizer) or (isinstance(action, Fence) and bool(action.annotations))
+
+
+def of_a_dying_namespace(error: ApiError) -> bool:
+    """Was it refused because nothing new may be made in the namespace any more? (Kubernetes: NamespaceTerminatingCause)"""
+    return any(cause.get("reason") == "NamespaceTerminating" for cause in error.details.get("causes") or ())
 
 
 def batches(actions: Sequence[Action]) -> Iterator[Sequence[Action]]:

@@ -33,10 +33,17 @@ async def who_holds(lookup: Callable[[Create], Awaitable[ObjectMeta]], action: C
     except NotFound:
         return Namesake(passing=True)
     controller = controller_of(found)
-    ours = controller is not None and controller.uid == owner.uid
+    ours = is_kept(action, found) if controller is None else controller.uid == owner.uid
     former = controller is not None and not ours and controller.name == owner.name and controller.kind == kind_of(action)
     passing = former or found.deletion_timestamp is not None
     return Namesake(found.uid, found.resource_version, ours=ours and not passing, foreign=not (ours or passing), passing=passing)
+
+
+def is_kept(action: Create, found: ObjectMeta) -> bool:
+    """Has it no owner because ours is to have none either, and does it carry the labels by which we know such?"""
+    metadata = action.manifest.get("metadata", {})
+    wanted = metadata.get("labels") or {}
+    return not metadata.get("ownerReferences") and bool(wanted) and wanted.items() <= (found.labels or {}).items()
 
 
 def kind_of(action: Create) -> str:

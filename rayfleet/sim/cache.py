@@ -13,15 +13,15 @@ import msgspec
 
 from rayfleet.api import labels
 from rayfleet.api.decode import decode_cluster
-from rayfleet.api.meta import CERTIFICATES, PODS, RAYCLUSTERS, SERVICES, Key, Resource
-from rayfleet.api.views import ChildView, PodView, ServiceView, decode_certificate, decode_child
+from rayfleet.api.meta import CERTIFICATES, JOBS, PERSISTENTVOLUMECLAIMS, PODS, RAYCLUSTERS, SERVICES, Key, Resource
+from rayfleet.api.views import ChildView, JobView, PodView, ServiceView, decode_certificate, decode_child
 from rayfleet.raycluster.children import OTHERS
 from rayfleet.runtime.cache import Cache
 from rayfleet.sim.clock import VirtualClock
 from rayfleet.sim.store import Change, Obj, Store, encoded
 
-WATCHED = (RAYCLUSTERS, PODS, SERVICES, *OTHERS)
-NODE_TYPES = (labels.HEAD, labels.WORKER, "redis-cleanup")
+WATCHED = (RAYCLUSTERS, PODS, SERVICES, JOBS, PERSISTENTVOLUMECLAIMS, *OTHERS)
+NODE_TYPES = (labels.HEAD, labels.WORKER, labels.REDIS_CLEANUP)
 
 
 def selected(resource: Resource, obj: Obj | None) -> bool:
@@ -38,6 +38,8 @@ def view(resource: Resource, obj: Obj) -> Any:
         return msgspec.convert(obj, PodView)
     if resource == CERTIFICATES:
         return decode_certificate(encoded(obj))
+    if resource == JOBS:
+        return msgspec.convert(obj, JobView)
     return decode_child(encoded(obj), ServiceView if resource == SERVICES else ChildView)
 
 

@@ -16,9 +16,10 @@ import msgspec
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import Undecodable, decode_cluster
 from rayfleet.api.fault import Fault
-from rayfleet.api.meta import CERTIFICATES, PODS, RAYCLUSTERS, SERVICES, Key, Resource
+from rayfleet.api.meta import CERTIFICATES, JOBS, PERSISTENTVOLUMECLAIMS, PODS, RAYCLUSTERS, SERVICES, Key, Resource
+from rayfleet.api.names import claim_name
 from rayfleet.api.raycluster import RayCluster
-from rayfleet.planning.actions import Action, Create, Fence, Patch
+from rayfleet.planning.actions import Action, AddFinalizer, Create, Fence, Patch, RemoveFinalizer
 from rayfleet.planning.plan import Plan
 from rayfleet.raycluster.children import others
 from rayfleet.raycluster.observed import Observed
@@ -71,14 +72,15 @@ def render(objects: Sequence[Obj], config: Configuration, now: float = 0.0) -> l
 
 def kinds_of(config: Configuration) -> tuple[Resource, ...]:
     """The kinds of children that are looked after."""
-    return (PODS, SERVICES, *others(config))
+    return (PODS, SERVICES, JOBS, *others(config))
 
 
 def next_steps(obj: Obj, config: Configuration, now: float, children: Sequence[Obj] = ()) -> Plan:
     """What the operator would do next for one RayCluster, and why; `transcript.plan_told` puts it into words.
 
-    `children` are Pods and Services as an API server lists them; only those whose controller is this object (by UID) count. Without any the
-    plan is that for a new cluster. Never raises for a bad spec: the plan then carries the refusal as status and event.
+    `children` are objects as an API server lists them; only those whose controller is this object (by UID) count, and the claim of its
+    name. Without any the plan is that for a new cluster. Never raises for a bad spec: the plan then carries the refusal as status and
+    event.
     """
     cluster = typed(obj)
     found = {resource: owned(children, cluster, resource) for resource in kinds_of(config)}
@@ -92,8 +94,10 @@ def observation(
     config: Configuration,
     gone: frozenset[str] = frozenset(),
 ) -> Observed:
-    rest = {resource: children for resource, children in found.items() if resource not in (PODS, SERVICES)}
-    return Observed(cluster, now, found[PODS], found[SERVICES], gone, rest, config=config)
+    rest = {resource: children for resource, children in found.items() if resource not in (PODS, SERVICES, JOBS)}
+    claims = {claim.name: claim for claim in found.get(PERSISTENTVOLUMECLAIMS, ())}
+    claim = claims.get(claim_name(cluster.metadata.name))
+    return Observed(cluster, now, found[PODS], found[SERVICES], gone, found[JOBS], claim, rest, config=config)
 
 
 def is_cluster(obj: Mapping[str, Any]) -> bool:
@@ -120,8 +124,12 @@ def owned(children: Sequence[Obj], cluster: RayCluster | Undecodable, resource: 
 
 
 def owns(cluster: RayCluster | Undecodable, child: Obj) -> bool:
-    """Is the cluster the child's controller?"""
-    return owner_uid(child) == cluster.metadata.uid
+    """Is the cluster the child's controller, or is it the claim of its name, which may have none?"""
+    meta = cluster.metadata
+    return owner_uid(child) == meta.uid or (child.get("kind"), child["metadata"]["name"]) == (
+        PERSISTENTVOLUMECLAIMS.kind,
+        claim_name(meta.name),
+    )
 
 
 def rendered(obj: Obj, config: Configuration, now: float) -> Iterator[Obj]:
@@ -139,7 +147,7 @@ def lived(store: Store, key: Key, config: Configuration, now: float, gone: froze
     """Every action on the way from what the store holds to rest, each carried out. `gone` are names that were used and are free now."""
     for _ in range(MOST_ROUNDS):
         cluster = view(RAYCLUSTERS, store.get(RAYCLUSTERS, key) or {})
-        found = {resource: children(store, resource, cluster.metadata.uid) for resource in kinds_of(config)}
+        found = {resource: children(store, resource, cluster) for resource in kinds_of(config)}
         steps = plan(observation(cluster, now, found, config, gone))
         if steps.done:
             return
@@ -152,8 +160,9 @@ def lived(store: Store, key: Key, config: Configuration, now: float, gone: froze
     raise RuntimeError(f"{key}: no end after {MOST_ROUNDS} rounds")
 
 
-def children(store: Store, resource: Resource, uid: str) -> tuple[Any, ...]:
-    return tuple(sorted((view(resource, child) for child in store.owned(uid, resource)), key=lambda child: child.metadata.name))
+def children(store: Store, resource: Resource, cluster: RayCluster | Undecodable) -> tuple[Any, ...]:
+    found = store.all(resource) if resource == PERSISTENTVOLUMECLAIMS else store.owned(cluster.metadata.uid, resource)
+    return owned([{"kind": resource.kind, **child} for child in found], cluster, resource)
 
 
 def carry_out(store: Store, action: Action) -> None:
@@ -162,6 +171,8 @@ def carry_out(store: Store, action: Action) -> None:
         store.do(Request(ACTOR, "create", *where, body=action.manifest))
     elif isinstance(action, Fence):
         store.do(Request(ACTOR, "patch", *where, body={"metadata": {"annotations": dict(action.annotations)}}))
+    elif isinstance(action, AddFinalizer | RemoveFinalizer):
+        store.do(Request(ACTOR, "patch", *where, body={"metadata": {"finalizers": list(action.finalizers) or None}}))
     elif isinstance(action, Patch):
         store.do(Request(ACTOR, "patch", *where, body=action.patch, uid=action.uid))
     else:

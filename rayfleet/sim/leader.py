@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
-from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Key, ObjectMeta, Resource, controller_of
+from rayfleet.api.meta import JOBS, PERSISTENTVOLUMECLAIMS, PODS, RAYCLUSTERS, SERVICES, Key, ObjectMeta, Resource, controller_of
 from rayfleet.api.raycluster import RayCluster
-from rayfleet.api.views import ChildView, PodView, ServiceView
+from rayfleet.api.views import ChildView, JobView, PodView, ServiceView
 from rayfleet.planning.actions import Create, Place
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.raycluster.children import OTHERS
@@ -135,8 +135,9 @@ class Leader:
             self.seen.setdefault((owner.uid, meta.name), self.world.clock.now)
 
     def kind(self) -> Kind[Observed]:
-        children = (Child(PODS, PodView), Child(SERVICES, ServiceView), *(Child(resource, ChildView) for resource in OTHERS))
-        return Kind(RAYCLUSTERS, RayCluster, children, Observer(self.world.config, OTHERS), self.plan)
+        typed = (Child(PODS, PodView), Child(SERVICES, ServiceView), Child(JOBS, JobView))
+        children = (*typed, *(Child(resource, ChildView) for resource in (PERSISTENTVOLUMECLAIMS, *OTHERS)))
+        return Kind(RAYCLUSTERS, RayCluster, children, Observer(self.world.config, (PERSISTENTVOLUMECLAIMS, *OTHERS)), self.plan)
 
     def start(self) -> None:
         for watch in self.watches.values():

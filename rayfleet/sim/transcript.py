@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from rayfleet.api.views import PodView
 from rayfleet.kube.errors import ApiError
-from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch
+from rayfleet.planning.actions import Action, AddFinalizer, Create, Delete, Fence, OnOwner, Patch, RemoveFinalizer
 from rayfleet.planning.plan import Plan
 from rayfleet.sim.leader import TURN, Turn
 from rayfleet.sim.store import Change, Request
 from rayfleet.sim.world import OPERATOR, World
 
-VERBS = {Create: "create", Patch: "patch", Delete: "delete", Fence: "fence"}
+VERBS = {Create: "create", Patch: "patch", Delete: "delete"}
 Sent = dict[tuple[str, str, str], ApiError | None]
 
 
@@ -79,11 +79,14 @@ def told(action: Action) -> str:
     if isinstance(action, Fence):
         changes = ", ".join(f"{name}={value}" for name, value in sorted(action.annotations.items()))
         return f"annotate {action.resource.kind.lower()}/{action.name} {changes}"
+    if isinstance(action, AddFinalizer | RemoveFinalizer):
+        verb, names = ("hold" if isinstance(action, AddFinalizer) else "release"), ", ".join(action.finalizers) or "no finalizer"
+        return f"{verb} {action.resource.kind.lower()}/{action.name} with {names}"
     return f"{VERBS[type(action)]} {action.resource.kind.lower()}/{action.name}"
 
 
 def verb_of(action: Action) -> str:
-    return "patch" if isinstance(action, Fence) else VERBS[type(action)]
+    return "patch" if isinstance(action, OnOwner) else VERBS[type(action)]
 
 
 def outcome(answers: Sent | None, key: tuple[str, str, str]) -> str:

@@ -14,7 +14,7 @@ from tests.raycluster.vocabulary import cluster, observed
 
 PACKAGES = ("raycluster", "runtime")
 KEYWORDS = ("event", "failed_event")
-TOLD = {"Event": 1, "_tell": 2, "_fail": 3}  # which argument is the reason
+TOLD = {"Event": 1, "_tell": 2, "_fail": 3, "release": 2}  # which argument is the reason
 RETURNS = ("reason_of",)
 
 

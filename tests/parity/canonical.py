@@ -19,6 +19,8 @@ BOOKKEEPING = frozenset({"uid", "resourceVersion", "generation", "creationTimest
 # Of a stored object: what schedulers, allocators and admission wrote.
 ALLOCATED: dict[str, frozenset[str]] = {
     "Pod.spec": frozenset({"nodeName", "priority", "preemptionPolicy"}),
+    "PersistentVolumeClaim.spec": frozenset({"volumeName"}),
+    "Job.spec": frozenset({"selector"}),
     "Service.spec": frozenset({"clusterIPs", "ipFamilies", "healthCheckNodePort"}),
     "ports": frozenset({"nodePort"}),
 }
@@ -48,6 +50,15 @@ DEFAULTS: dict[str, Json] = {
         "terminationGracePeriodSeconds": 30,
         "restartPolicy": "Always",
     },
+    "Job.spec": {
+        "completionMode": "NonIndexed",
+        "completions": 1,
+        "manualSelector": False,
+        "parallelism": 1,
+        "podReplacementPolicy": "TerminatingOrFailed",
+        "suspend": False,
+    },
+    "PersistentVolumeClaim.spec": {"volumeMode": "Filesystem"},
     "Service.spec": {
         "type": "ClusterIP",
         "sessionAffinity": "None",
@@ -106,6 +117,8 @@ def reduced(value: Any, name: str, kind: str) -> Any:
 def reduced_object(value: Json, name: str, kind: str) -> Json:
     if name in AMOUNTS:
         return {key: number(amount) for key, amount in value.items()}
+    if (kind, name) == ("Job", "template"):
+        return reduced_object(pod_template(value), name, "Pod")
     place = f"{kind}.{name}" if f"{kind}.{name}" in DEFAULTS else "probe" if name.endswith("Probe") else name
     filled = complete(value, place)
     parts = {}
@@ -169,6 +182,12 @@ def variable(spec: Json) -> Json:
     if spec.get("name") == "RAY_USAGE_STATS_EXTRA_TAGS":
         spec["value"] = re.sub(r"kuberay_version=[^;]*", "kuberay_version=<version>", spec.get("value", ""))
     return spec
+
+
+def pod_template(template: Json) -> Json:
+    """A Job's Pods get name, namespace and owner from the Job, whatever the template says."""
+    meta = {name: value for name, value in (template.get("metadata") or {}).items() if name in ("labels", "annotations")}
+    return {**template, "metadata": meta}
 
 
 DERIVED: dict[str, Callable[[Json], Json]] = {

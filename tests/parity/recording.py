@@ -15,7 +15,8 @@ DIRECTORY = Path(__file__).with_name("recorded")
 
 @dataclass(frozen=True)
 class Recording:
-    """`configuration` names the operator's (see `configurations`). `creates` are the objects that were sent for the input, grouped.
+    """`configuration` names the operator's (see `configurations`). `creates` are the objects that were sent for the input, `jobs` the Jobs
+    that were sent at any time, grouped.
 
     By step, beginning with 0 (the input is applied): `children` grouped, `statuses` (see `status`; None: the object is gone), `writes`:
     numbers of "status" and "other" writes. `events` is the number of Events in the whole case.
@@ -25,6 +26,7 @@ class Recording:
     configuration: str
     input: list[Json]
     creates: Groups
+    jobs: Groups
     children: list[Groups]
     statuses: list[Json | None]
     writes: list[dict[str, int]]
@@ -47,6 +49,6 @@ def recording(name: str) -> Recording:
     def spread(groups: dict[str, list[int]]) -> Groups:
         return {key: [objects[number] for number in numbers] for key, numbers in groups.items()}
 
-    creates = spread(found.pop("creates"))
+    creates, jobs = spread(found.pop("creates")), spread(found.pop("jobs"))
     children = [spread(groups) for groups in found.pop("children")]
-    return Recording(name=name, creates=creates, children=children, **found)
+    return Recording(name=name, creates=creates, jobs=jobs, children=children, **found)

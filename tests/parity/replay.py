@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rayfleet.kube.errors import Invalid
 from tests.parity.canonical import Json
@@ -19,11 +20,16 @@ from tests.parity.named import unnamed
 from tests.parity.recording import Recording, recording
 from tests.parity.stage import Stage, certified, open_namespace, stage, until
 from tests.parity.status import told
-from tests.parity.steps import HOLLOW, Play, Step, table
+from tests.parity.steps import HOLLOW, HOLLOW_JOB, Play, Step, table
 
 QUIET = 1.3  # seconds: a status write may be held back for one
 PATIENCE = 15.0
-STUCK = {"raycluster-worker-pending": 1}  # the worker group whose Pods no node takes
+FATES: dict[str, tuple[tuple[Any, ...], Json]] = {  # what the hollow kubelet does with Pods of a group
+    "raycluster-worker-pending": (("workerGroupSpecs", 1), {HOLLOW: "pending"}),
+    "raycluster-ft-head-pending-delete": (("headGroupSpec",), {HOLLOW: "pending", HOLLOW_JOB: "succeed"}),
+    "raycluster-ft-cleanup-timeout": (("headGroupSpec",), {HOLLOW_JOB: "pending"}),
+}
+TIMEOUT = "ray.io/gcs-ft-deletion-timeout"  # of the one case that has it 2 of its 15 seconds are enough
 
 
 @dataclass
@@ -69,10 +75,15 @@ def moved(obj: Json, namespace: str) -> Json:
 
 
 def with_fate(case: Recording, cluster: Json) -> Json:
-    """The hollow kubelet learns from an annotation which Pods stay pending."""
-    if case.name in STUCK:
-        template = cluster["spec"]["workerGroupSpecs"][STUCK[case.name]]["template"]
-        template.setdefault("metadata", {})["annotations"] = {HOLLOW: "pending"}
+    """The hollow kubelet learns from annotations which Pods stay pending."""
+    if case.name in FATES:
+        place, fate = FATES[case.name]
+        group = cluster["spec"]
+        for part in place:
+            group = group[part]
+        group["template"].setdefault("metadata", {})["annotations"] = fate
+    if TIMEOUT in (cluster["metadata"].get("annotations") or {}):
+        cluster["metadata"]["annotations"][TIMEOUT] = "2"
     return cluster
 
 
@@ -125,7 +136,7 @@ async def found(play: Play, case: Recording, number: int) -> list[str]:
 
 
 def without_fate(child: Json) -> Json:
-    kept = {name: value for name, value in (child["metadata"].get("annotations") or {}).items() if name != HOLLOW}
+    kept = {name: value for name, value in (child["metadata"].get("annotations") or {}).items() if name not in (HOLLOW, HOLLOW_JOB)}
     return {**child, "metadata": {**child["metadata"], "annotations": kept}}
 
 

@@ -14,8 +14,10 @@ from rayfleet.api.meta import (
     CERTIFICATES,
     INGRESSES,
     ISSUERS,
+    JOBS,
     NAMESPACES,
     NETWORKPOLICIES,
+    PERSISTENTVOLUMECLAIMS,
     PODS,
     RAYCLUSTERS,
     ROLEBINDINGS,
@@ -39,7 +41,20 @@ from tests.parity.canonical import Json
 from tests.parity.grounds import Grounds, embedded
 from tests.parity.ledger import Entry, Ledger
 
-CHILDREN = (PODS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS, NETWORKPOLICIES, ISSUERS, CERTIFICATES)
+CHILDREN = (
+    PODS,
+    SERVICES,
+    JOBS,
+    PERSISTENTVOLUMECLAIMS,
+    SERVICEACCOUNTS,
+    ROLES,
+    ROLEBINDINGS,
+    INGRESSES,
+    SECRETS,
+    NETWORKPOLICIES,
+    ISSUERS,
+    CERTIFICATES,
+)
 RESOURCEQUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
 KINDS = {resource.kind: resource for resource in (*CHILDREN, RESOURCEQUOTAS)}
 PACE = 0.05
@@ -93,7 +108,7 @@ class Stage:
             for resource, items in zip(CHILDREN, lists, strict=True)
             for item in items
         ]
-        return [each for each in listed if any(owner["kind"] == "RayCluster" for owner in each["metadata"].get("ownerReferences") or ())]
+        return [each for each in listed if belongs(each)]
 
     async def listed(self, resource: Resource, namespace: str) -> list[Json]:
         try:
@@ -105,6 +120,12 @@ class Stage:
         """In order of slots; of one group if it is named."""
         listed = await self.client.list(PODS, namespace, labels=f"ray.io/group={group}" if group else "ray.io/group!=headgroup")
         return sorted(listed, key=slot)
+
+
+def belongs(obj: Json) -> bool:
+    """By its owner; a claim that is kept has none."""
+    owners = obj["metadata"].get("ownerReferences") or ()
+    return any(owner["kind"] == "RayCluster" for owner in owners) or (not owners and obj["kind"] == PERSISTENTVOLUMECLAIMS.kind)
 
 
 def slot(pod: Json) -> tuple[int, int, str]:

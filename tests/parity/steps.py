@@ -15,6 +15,7 @@ from tests.parity.stage import RESOURCEQUOTAS, Stage, until
 
 FILE = Path(__file__).with_name("steps.tsv")
 HOLLOW = "rayfleet.dev/hollow"
+HOLLOW_JOB = "rayfleet.dev/hollow-job"
 HELD = "example.test/held"
 
 

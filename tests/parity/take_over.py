@@ -19,17 +19,15 @@ from tests.parity.compare import Groups, grouped
 from tests.parity.recording import DIRECTORY
 from tests.parity.status import told
 
-LATER = ("-ft-",)  # what these cases are about is not served yet
 CONFIGURATIONS = {"operator-env-switches": "env", "operator-config-sidecars": "config", "operator-env2-random-delete": "env2"}
-GATED = ("mtls", "network-policy", "history-server")
+GATED = ("mtls", "network-policy", "history-server", "rocksdb")
 
 
 def main() -> None:
     source = Path(sys.argv[1])
     chosen = [path for path in sorted(source.iterdir()) if path.name.startswith("raycluster-") or path.name in CONFIGURATIONS]
     for case in chosen:
-        if not any(word in case.name for word in LATER):
-            (DIRECTORY / f"{case.name}.json").write_text(lines(taken(case)))
+        (DIRECTORY / f"{case.name}.json").write_text(lines(taken(case)))
 
 
 def taken(case: Path) -> dict[str, Any]:
@@ -44,6 +42,7 @@ def taken(case: Path) -> dict[str, Any]:
         "creates": pool.add(grouped(first_of_each(sent, children[0]), "demo")),
         "children": [pool.add(groups) for groups in children],
         "statuses": [status(found) for found in json.loads((case / "status.json").read_text()).values()],
+        "jobs": pool.add(grouped((body for body in sent if body["kind"] == "Job"), "demo")),
         "writes": writes((case / "writes.txt").read_text()),
         "events": events((case / "events.txt").read_text()),
     }

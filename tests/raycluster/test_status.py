@@ -188,9 +188,3 @@ def test_an_object_that_cannot_be_decoded_is_refused_with_the_path() -> None:
     made = plan(observed(decode_cluster(msgspec.json.encode(raw)), services=()))
     assert made.actions == ()
     assert "spec.workerGroupSpecs[0].replicas" in made.events[0].note
-
-
-def test_what_is_not_served_yet_is_refused_rather_than_dropped_in_silence() -> None:
-    made = plan(observed(cluster(gcsFaultToleranceOptions={"redisAddress": "redis:6379"}), services=()))
-    assert made.actions == ()
-    assert "spec.gcsFaultToleranceOptions" in made.events[0].note

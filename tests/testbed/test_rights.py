@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from deploy.objects import NAME, SYSTEM_NAMESPACE, gates, single_namespace
-from deploy.rights import AUTOSCALING, CLUSTERS, ELECTION, GATED, HANDED_ON, INGRESS, TOKENS, WORK, Right
+from deploy.rights import AUTOSCALING, CLEANUP, CLUSTERS, ELECTION, GATED, HANDED_ON, INGRESS, TOKENS, WORK, Right
 from rayfleet.api import labels, names
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import PODS, RAYCLUSTERS, ObjectMeta
@@ -36,6 +36,8 @@ from tests.testbed.place import Place, cluster
 pytestmark = pytest.mark.testbed
 
 RBAC = "rbac.authorization.k8s.io/v1"
+STORES = ("--feature-gates", "GCSFaultToleranceEmbeddedStorage=true")
+RETAINED = {"spec": {"gcsFaultToleranceOptions": {"storage": {"deletionPolicy": "Retain"}}}}
 FOREIGN: dict[str, dict[str, Any]] = {
     "services": {"spec": {"ports": [{"port": 1}]}},
     f"{RBAC}/rolebindings": {"roleRef": {"apiGroup": RBAC.partition("/")[0], "kind": "Role", "name": "other"}},
@@ -48,7 +50,7 @@ FOREIGN: dict[str, dict[str, Any]] = {
     },
     "networking.k8s.io/v1/ingresses": {"spec": {"defaultBackend": {"service": {"name": "other", "port": {"number": 1}}}}},
 }
-NO_REQUEST = {("update", "ray.io/rayclusters/finalizers"), ("delete", "secrets")} | {
+NO_REQUEST = {("update", "ray.io/rayclusters/finalizers"), ("delete", "secrets"), ("delete", "persistentvolumeclaims")} | {
     (verb, f"{right.group}/{right.resource}".lstrip("/")) for right in HANDED_ON for verb in right.verbs
 }
 """Asked for by an admission plugin, or by the guard against escalation, inside a create of ours; tests below prove that they are needed."""
@@ -75,8 +77,10 @@ def certified(plane: ControlPlane, tmp_path: Path) -> Iterator[None]:
 
 async def test_every_right_is_used_and_none_is_missed(operators: Operators, place: Place, certified: None, tmp_path: Path) -> None:
     take_names(place)
-    operator = operators.start("--feature-gates", "RayClusterNetworkPolicy=true,RayClusterMTLS=true")
+    gates = "RayClusterNetworkPolicy=true,RayClusterMTLS=true,GCSFaultToleranceEmbeddedStorage=true"
+    operator = operators.start("--feature-gates", gates)
     live_a_life(place)
+    live_with_a_store(place)
     await tell_the_same_again(operators, place)
     assert operator.process.stop() == 0
     mine = ("", place.name, SYSTEM_NAMESPACE)  # namespaces of other tests may still be going away, and then nothing is made in them
@@ -188,6 +192,37 @@ def head_of(place: Place) -> str:
     return str(head["metadata"]["name"])
 
 
+def live_with_a_store(place: Place) -> None:
+    """In Redis, and on a volume; each once with the name that it needs taken."""
+    store = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"]}
+    place.create("persistentvolumeclaims", {"metadata": {"name": names.claim_name("barred")}, "spec": store})
+    for name in ("barred", "kept"):
+        place.create("ray.io/v1/rayclusters", with_store(name, backend="rocksdb"))
+    eventually(lambda: head_service_exists(place, "kept") and object_of(place, "persistentvolumeclaims", names.claim_name("kept")), 30.0)
+    patch(place, "ray.io/v1/rayclusters", "kept", RETAINED)
+    eventually(lambda: not object_of(place, "persistentvolumeclaims", names.claim_name("kept"))["metadata"].get("ownerReferences"))
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "other", "image": "other"}]}}
+    place.create("batch/v1/jobs", {"metadata": {"name": names.cleanup_name("hindered")}, "spec": {"template": template, "suspend": True}})
+    for name in ("hindered", "cleaned"):
+        place.create("ray.io/v1/rayclusters", with_store(name, redisAddress="redis:6379"))
+    eventually(lambda: all(head_service_exists(place, name) for name in ("hindered", "cleaned")), 30.0)
+    for name in ("hindered", "cleaned"):
+        place.plane.request("DELETE", place.path("ray.io/v1/rayclusters", name))
+    eventually(lambda: not place.cluster("cleaned") and not place.cluster("hindered"), 60.0)
+    eventually(lambda: any("storage namespace" in text for text in place.events("ForceDeletedStuckCluster")))
+
+
+def with_store(name: str, **options: Any) -> dict[str, Any]:
+    made = cluster(name, workers=0)
+    made["metadata"]["annotations"] = {labels.DELETION_TIMEOUT: "20"}
+    made["spec"]["gcsFaultToleranceOptions"] = options
+    return made
+
+
+def head_service_exists(place: Place, name: str) -> bool:
+    return bool(object_of(place, "services", names.head_service_name(name)))
+
+
 async def tell_the_same_again(operators: Operators, place: Place) -> None:
     """An event's repeats are written after five minutes only; its teller is given a clock that is moved on."""
     clock = ManualClock()
@@ -239,7 +274,7 @@ def test_a_list_that_is_forbidden_is_named_by_the_probe_and_taken_up_once_it_is_
     eventually(lambda: operator.is_ready, 60.0)
 
 
-def test_without_the_rights_for_autoscaling_ingress_and_tokens_other_clusters_go_on(operators: Operators, place: Place) -> None:
+def test_without_the_rights_for_what_few_need_other_clusters_go_on(operators: Operators, place: Place) -> None:
     plane = place.plane
     plane.kubectl("create", "serviceaccount", "plain", "--namespace", place.name)
     grant(place, "plain", [right.rule for right in CLUSTERS])
@@ -247,7 +282,7 @@ def test_without_the_rights_for_autoscaling_ingress_and_tokens_other_clusters_go
     operator = operators.start("--watch-namespace", place.name, "--no-leader-election", kubeconfig=kubeconfig)
     place.make_cluster("plain", workers=1)
     place.await_ready(workers=1, name="plain")
-    for right in (*AUTOSCALING, *INGRESS, *TOKENS):
+    for right in (*AUTOSCALING, *CLEANUP, *INGRESS, *TOKENS):
         assert any(f'cannot list resource "{right.resource}"' in text for text in operator.said("warning")), right
     place.create("ray.io/v1/rayclusters", whole("demo"))
     missing = 'cannot create resource "ingresses"'
@@ -298,6 +333,21 @@ def test_without_the_right_to_delete_secrets_none_may_be_given_an_owner(operator
         lambda: any("cannot set an ownerRef on a resource you can't delete" in text for text in place.events("FailedToUpdateSecret"))
     )
     place.await_ready(workers=0)
+
+
+def test_without_the_right_to_delete_claims_none_can_be_kept(operators: Operators, place: Place) -> None:
+    plane = place.plane
+    plane.kubectl("create", "serviceaccount", "sparing", "--namespace", place.name)
+    rules = [right.rule for right in WORK]
+    next(rule for rule in rules if rule["resources"] == ["persistentvolumeclaims"])["verbs"].remove("delete")
+    grant(place, "sparing", rules)
+    kubeconfig = plane.service_account(place.name, "sparing")
+    operators.start("--watch-namespace", place.name, "--no-leader-election", *STORES, kubeconfig=kubeconfig)
+    place.create("ray.io/v1/rayclusters", with_store("demo", backend="rocksdb"))
+    eventually(lambda: object_of(place, "persistentvolumeclaims", names.claim_name("demo")), 30.0)
+    patch(place, "ray.io/v1/rayclusters", "demo", RETAINED)
+    told = "cannot set an ownerRef on a resource you can't delete"
+    eventually(lambda: told in place.condition("ReplicaFailure").get("message", ""), 30.0)
 
 
 def grant(place: Place, account: str, rules: list[dict[str, Any]]) -> None:

@@ -9,7 +9,6 @@ from rayfleet.api.fault import Fault
 from rayfleet.api.raycluster import GcsFaultToleranceOptions, GcsStorage
 from rayfleet.api.validation.subject import Subject
 
-EXTERNAL_NAMESPACE = "ray.io/external-storage-namespace"
 ADDRESS, PASSWORD, USERNAME = "RAY_REDIS_ADDRESS", "REDIS_PASSWORD", "REDIS_USERNAME"
 STORAGE_VARIABLES = ("RAY_gcs_storage", "RAY_gcs_storage_path")
 STORAGE_VOLUME, STORAGE_PATH = "gcs-storage", "/data/gcs"
@@ -51,9 +50,9 @@ def doubled_faults(subject: Subject) -> Iterator[Fault]:
     head = subject.head
     if subject.annotations.get(labels.FT_ENABLED):
         yield Fault(f"metadata.annotations[{labels.FT_ENABLED}]", f"is set together with {OPTIONS}", "only the latter may be used")
-    if subject.annotations.get(EXTERNAL_NAMESPACE):
+    if subject.annotations.get(labels.STORAGE_NAMESPACE):
         use = f"use {OPTIONS}.externalStorageNamespace"
-        yield Fault(f"metadata.annotations[{EXTERNAL_NAMESPACE}]", f"is set together with {OPTIONS}", use)
+        yield Fault(f"metadata.annotations[{labels.STORAGE_NAMESPACE}]", f"is set together with {OPTIONS}", use)
     if head.spec.ray_start_params.get("redis-password"):
         yield Fault(f"{head.path}.rayStartParams.redis-password", f"is set together with {OPTIONS}", f"use {OPTIONS}.redisPassword")
     for name, field in ((PASSWORD, "redisPassword"), (ADDRESS, "redisAddress")):
