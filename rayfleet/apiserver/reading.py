@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
 from aiohttp import web
@@ -18,9 +20,21 @@ from rayfleet.apiserver.writing import require_found
 
 SNAPSHOTS = 64
 TOO_OLD = (
-    "The provided continue parameter is too old to display a consistent list result. "
-    "You can start a new list without the continue parameter."
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue "
+    "parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token "
+    "results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and "
+    "now may show up in the list."
 )
+NOW = ""
+"""in the place of a snapshot's name: the rest of the list as it is, not as it was"""
+
+
+class Token(msgspec.Struct, frozen=True, array_like=True):
+    """Where a list goes on: in the snapshot `key` at `offset`, which was after `start`."""
+
+    key: str
+    offset: Annotated[int, msgspec.Meta(ge=0)]
+    start: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +57,10 @@ class Snapshots:
         while len(self._kept) > self._limit:
             self._kept.popitem(last=False)
 
-    def find(self, token: str) -> Snapshot:
-        """Raises 410."""
+    def find(self, token: str) -> Snapshot | None:
         found = self._kept.get(token)
-        if found is None:
-            raise expired(TOO_OLD)
-        self._kept.move_to_end(token)
+        if found is not None:
+            self._kept.move_to_end(token)
         return found
 
 
@@ -59,16 +71,16 @@ def get(call: Call) -> web.Response:
 
 def list_objects(call: Call, snapshots: Snapshots) -> web.Response:
     limit = call.number("limit")
-    if token := call.query.get("continue"):
-        key, offset = _opened(token)
-        snapshot = snapshots.find(key)
+    token = _opened(call.query["continue"]) if call.query.get("continue") else Token(NOW, 0, "")
+    if token.key == NOW:
+        if not token.start:
+            _check_version(call)
+        snapshot = Snapshot(call.api.store.version, tuple(_selected(call, token.start)))
+    elif (kept := snapshots.find(token.key)) is not None:
+        snapshot = kept
     else:
-        _check_version(call)
-        key, offset = "", 0
-        selector = call.selector
-        found = call.api.store.select(call.kind.resource, _space(call))
-        records = tuple(found) if selector.everything else tuple(record for record in found if selector.matches(record))
-        snapshot = Snapshot(call.api.store.version, records)
+        raise expired(TOO_OLD, _sealed(Token(NOW, 0, token.start)))
+    key, offset = token.key, token.offset
     # As a real server: lists of custom kinds say that nothing follows, those of built-in kinds say nothing.
     meta: dict[str, object] = {
         "resourceVersion": str(snapshot.version),
@@ -80,7 +92,7 @@ def list_objects(call: Call, snapshots: Snapshots) -> web.Response:
         if not key:
             key = f"{call.kind.resource}/{snapshot.version}/{call.api.uid()}"
             snapshots.keep(key, snapshot)
-        meta["continue"] = _sealed(key, offset + limit)
+        meta["continue"] = _sealed(Token(key, offset + limit, _place(call, page[-1])))
         if call.selector.everything:
             meta["remainingItemCount"] = len(snapshot.records) - offset - limit
     return call.respond(call.form.many(call.served, page, call.api.clock(), meta))
@@ -100,17 +112,29 @@ def _check_version(call: Call) -> None:
     if wanted > newest:
         raise StatusError(504, "Timeout", f"Too large resource version: {wanted}, current: {newest}", {"retryAfterSeconds": 1})
     if call.query.get("resourceVersionMatch") == "Exact" and wanted != newest:
-        raise expired(f"The resourceVersion for the provided list is too old: {wanted}")
+        raise expired("The resourceVersion for the provided list is too old.")
 
 
-def _sealed(key: str, offset: int) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode([key, offset])).decode().rstrip("=")
+def _selected(call: Call, start: str) -> Iterator[Record]:
+    """What is there now; `start`: only what comes after that place."""
+    selector, place = call.selector, start.split("/", 1)
+    for record in call.api.store.select(call.kind.resource, _space(call)):
+        if selector.matches(record) and (not start or _place(call, record).split("/", 1) > place):
+            yield record
 
 
-def _opened(token: str) -> tuple[str, int]:
+def _place(call: Call, record: Record) -> str:
+    """Of an object in its list: NAMESPACE/NAME, without the namespace where all are in one."""
+    return f"{'' if call.address.namespace else record.namespace}/{record.name}"
+
+
+def _sealed(token: Token) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(token)).decode().rstrip("=")
+
+
+def _opened(text: str) -> Token:
     """Raises 400."""
     try:
-        key, offset = msgspec.json.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)), type=tuple[str, int])
+        return msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=Token)
     except (msgspec.DecodeError, binascii.Error, ValueError):
         raise bad_request("invalid continue token: continue key is not valid") from None
-    return key, max(0, offset)

@@ -34,6 +34,8 @@ class StatusError(Exception):
 
     plain: bool = False
     """answered as text, without a Status"""
+    token: str = ""
+    """metadata.continue"""
     warnings: Sequence[str] = ()
     """what the answer warns of besides"""
 
@@ -41,7 +43,8 @@ class StatusError(Exception):
         return self.message
 
     def status(self) -> dict[str, Any]:
-        status: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        meta = {"continue": self.token} if self.token else {}
+        status: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": meta, "status": "Failure"}
         status |= {"message": self.message} | ({"reason": self.reason} if self.reason else {})
         if self.details or self.bare:
             status["details"] = dict(self.details)
@@ -97,8 +100,9 @@ def not_acceptable() -> StatusError:
     return StatusError(406, "NotAcceptable", text, bare=True)
 
 
-def expired(message: str) -> StatusError:
-    return StatusError(410, "Expired", message)
+def expired(message: str, token: str = "") -> StatusError:
+    """`token`: how a list can go on all the same."""
+    return StatusError(410, "Expired", message, token=token)
 
 
 def unsupported_media(accepted: Sequence[str]) -> StatusError:

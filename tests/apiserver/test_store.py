@@ -14,7 +14,6 @@ from rayfleet.apiserver import deletion, writing
 from rayfleet.apiserver.bootstrap import open_api
 from rayfleet.apiserver.housekeeping import Housekeeping
 from rayfleet.apiserver.options import WriteOptions
-from rayfleet.apiserver.reading import Snapshot, Snapshots
 from rayfleet.apiserver.status_error import StatusError
 from rayfleet.apiserver.store import Store
 from tests.apiserver.manifests import boat, boats, configmap, owner
@@ -97,16 +96,6 @@ def test_only_the_recent_past_is_remembered() -> None:
     assert remembered is not None
     assert [change.record.name for change in remembered] == list("cde")
     assert store.window.since("quiet", first) == []
-
-
-def test_a_reader_who_is_too_slow_must_begin_again() -> None:
-    snapshots = Snapshots(limit=2)
-    for token in "abc":
-        snapshots.keep(token, Snapshot(1, ()))
-    with pytest.raises(StatusError) as refused:
-        snapshots.find("a")
-    assert refused.value.code == 410
-    assert snapshots.find("c") == Snapshot(1, ())
 
 
 def test_with_its_own_clock_and_dice_a_world_repeats_itself() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rayfleet.apiserver.reading import SNAPSHOTS
 from tests.apiserver.manifests import CONFIGMAPS, PODS, configmap, pod
 from tests.apiserver.peer import Peer, take
 
@@ -68,8 +69,18 @@ async def test_pages_show_the_list_as_it_was_at_the_first(peer: Peer) -> None:
     assert first["metadata"]["remainingItemCount"] == 3
 
 
-async def test_an_unknown_continue_token_is_gone(peer: Peer) -> None:
-    assert (await peer.get(f"{CONFIGMAPS}?limit=1&continue=WyJ4IiwxXQ")).status == 410
+async def test_a_reader_who_is_too_slow_may_go_on_with_the_list_as_it_is(peer: Peer) -> None:
+    for name in "abcd":
+        await peer.create(CONFIGMAPS, configmap(name))
+    token = (await peer.get(f"{CONFIGMAPS}?limit=2")).meta["continue"]
+    for _ in range(SNAPSHOTS):
+        await peer.get(f"{CONFIGMAPS}?limit=1")
+    await peer.delete(f"{CONFIGMAPS}/c")
+    await peer.create(CONFIGMAPS, configmap("aa"))
+    gone = await peer.get(f"{CONFIGMAPS}?limit=2&continue={token}")
+    assert (gone.status, gone.body["reason"]) == (410, "Expired")
+    rest = await peer.get(f"{CONFIGMAPS}?limit=2&continue={gone.meta['continue']}")
+    assert [item["metadata"]["name"] for item in rest.body["items"]] == ["d"]
     assert (await peer.get(f"{CONFIGMAPS}?limit=1&continue=nonsense")).status == 400
 
 

@@ -19,7 +19,8 @@ class Step:
 
     `keep`: name -> path in the answer's body. `until`: path -> value, asked again until all of them hold (`code` is the status code).
     `method` WATCH opens a stream under the name in `stream` and is answered when its headers are here; READ takes `count` events of it
-    (0: all until the server ends it) as the body.
+    (0: all until the server ends it) as the body. COMPACT makes the server forget all versions before the newest ones; ${ancient} stands
+    for a continue token of version 1 that goes on after b0.
     """
 
     method: str
@@ -67,6 +68,10 @@ def patch(path: str, body: Any, media: str = MERGE, **more: Any) -> Step:
 
 def delete(path: str, body: Any = None, **more: Any) -> Step:
     return Step("DELETE", path, body, **more)
+
+
+def compact() -> Step:
+    return Step("COMPACT", unseen=True)
 
 
 def watch(stream: str, path: str, **more: Any) -> Step:

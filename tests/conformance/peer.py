@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import re
 import ssl
 import time
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,8 +26,19 @@ Answer = dict[str, Any]
 class Peer:
     """One server. Raises AssertionError when an `until` does not come true in PATIENCE seconds."""
 
-    def __init__(self, url: str, token: str, context: ssl.SSLContext | None = None, patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        context: ssl.SSLContext | None = None,
+        *,
+        patience: float = PATIENCE,
+        compact: Callable[[], object],
+        ancient: Any,
+    ) -> None:
         self._patience = patience
+        self._compact = compact
+        self._ancient = base64.urlsafe_b64encode(json.dumps(ancient).encode()).decode().rstrip("=")
         self._url = urlsplit(url)
         self._token = token
         self._context = context
@@ -34,7 +47,7 @@ class Peer:
     def run(self, case: Case) -> list[Answer]:
         """One answer a step; those that are not to be compared are left out."""
         self.make_namespace(case.namespace)
-        kept = {"ns": case.namespace}
+        kept = {"ns": case.namespace, "ancient": self._ancient}
         streams: dict[str, http.client.HTTPResponse] = {}
         try:
             answers = [(step, self._answer(step, kept, streams)) for step in case.steps]
@@ -56,6 +69,9 @@ class Peer:
                 streams[step.stream] = response
             else:
                 answer["body"] = json.loads(response.read())
+        elif step.method == "COMPACT":
+            self._compact()
+            answer = {"body": None}
         elif step.method == "READ":
             answer = {"body": list(_events(streams[step.stream], step.count))}
         else:

@@ -41,7 +41,9 @@ def embedded() -> Iterator[Peer]:
 
     port = asyncio.run_coroutine_threadsafe(start(), loop).result(20)
     try:
-        yield prepared(Peer(f"http://127.0.0.1:{port}", TOKEN, patience=5.0))
+        # It keeps no versions but the newest, so there is nothing to compact.
+        peer = Peer(f"http://127.0.0.1:{port}", TOKEN, patience=5.0, compact=lambda: None, ancient=["gone", 1, "/b0"])
+        yield prepared(peer)
     finally:
         asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(20)
         loop.call_soon_threadsafe(loop.stop)
@@ -51,7 +53,8 @@ def embedded() -> Iterator[Peer]:
 
 def real(plane: ControlPlane) -> Peer:
     context = ssl.create_default_context(cafile=str(plane.credentials.ca))
-    return prepared(Peer(plane.url, plane.credentials.tokens["admin"], context))
+    ancient = {"v": "meta.k8s.io/v1", "rv": 1, "start": "/b0\0"}
+    return prepared(Peer(plane.url, plane.credentials.tokens["admin"], context, compact=plane.compact, ancient=ancient))
 
 
 def prepared(peer: Peer) -> Peer:

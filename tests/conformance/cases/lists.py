@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.case import PARTIAL, PARTIAL_LIST, case, delete, get, post
+from tests.conformance.case import PARTIAL, PARTIAL_LIST, case, compact, delete, get, post
 from tests.conformance.cases import manifests as m
 
 FIVE = [
@@ -86,6 +86,17 @@ CASES = [
         get(f"{m.BOATS}?resourceVersionMatch=Exact"),
         get(f"{m.BOATS}?resourceVersion=0&resourceVersionMatch=Exact"),
         get(f"{m.BOATS}?resourceVersionMatch=Sometimes&resourceVersion=1"),
+    ),
+    case(
+        "list-too-old",
+        *[post(m.BOATS, m.boat(f"b{n}")) for n in range(4)],
+        compact(),
+        get(f"{m.BOATS}?resourceVersion=1&resourceVersionMatch=Exact"),
+        get(f"{m.BOATS}?resourceVersion=1&resourceVersionMatch=Exact&limit=1"),
+        get(f"{m.BOATS}?limit=1&continue=${{ancient}}", keep={"c": "metadata.continue"}),
+        get(f"{m.BOATS}?limit=2&continue=${{c}}", keep={"c": "metadata.continue"}),
+        get(f"{m.BOATS}?limit=2&continue=${{c}}"),
+        get(f"{m.BOATS}?resourceVersion=1"),
     ),
     case(
         "get-at-versions",
