@@ -6,6 +6,7 @@ S2   no more workers than the spec allows
 S3   a delete carries the UID of an own object
 S4   objects of others are not touched
 S10  nothing is made for a suspended cluster, S11 nor for one that is seen to be gone or going
+S12  a cluster that is held by its finalizer is released when its clean-up has ended, or at its deadline
 S14  the spec is the users'
 S15  what is written to the cluster itself is tested against the version that was seen
 S16  everything stays in the cluster's namespace
@@ -17,14 +18,18 @@ T1   no time in a status goes backwards, whatever the clock does
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rayfleet.api import labels
 from rayfleet.api.decode import Undecodable
-from rayfleet.api.meta import PODS, RAYCLUSTERS
+from rayfleet.api.meta import JOBS, PERSISTENTVOLUMECLAIMS, PODS, RAYCLUSTERS, Resource
+from rayfleet.api.names import fixed_head_name
 from rayfleet.kube.errors import ApiError
+from rayfleet.planning.clock import parse_rfc3339
 from rayfleet.raycluster.lives import parse_lives
+from rayfleet.sim.jobs import is_over
 from rayfleet.sim.leader import TURN, Turn
 from rayfleet.sim.store import TERMINAL, Change, Obj, Request, owner_uid
 from rayfleet.sim.world import OPERATOR, World
@@ -94,9 +99,9 @@ class Invariants:
 
     def check_create(self, request: Request, turn: Turn) -> None:
         cluster = turn.observed.cluster
-        if owner_uid({"metadata": request.body["metadata"]}) != turn.uid:
+        if not belongs(request.resource, request.body, turn):
             self.fail("S3", f"{request} is not owned by {turn.key}")
-        if cluster.metadata.deletion_timestamp:
+        if cluster.metadata.deletion_timestamp and request.resource != JOBS:
             self.fail("S11", f"{request} for a cluster that is going")
         if request.resource == PODS and not isinstance(cluster, Undecodable) and cluster.spec.suspend:
             self.fail("S10", f"{request} for a suspended cluster")
@@ -112,7 +117,7 @@ class Invariants:
 
     def check_name(self, request: Request, turn: Turn) -> None:
         known = self.names.get(turn.uid, {}).get(request.name)
-        if known is None or not known.gone:
+        if known is None or not known.gone or request.name == fixed_head_name(turn.key.name):
             return
         if known.fenced and turn.uid not in self.spoiled and int(turn.observed.cluster.metadata.resource_version) >= known.fenced:
             self.fail("N1", f"{request}: an operator deleted a Pod of that name")
@@ -123,7 +128,7 @@ class Invariants:
         turn = TURN.get()
         if request.verb == "delete" and owner_uid(change.old or {}) != turn.uid:
             self.fail("S3", f"{request} is not an object of {turn.key}")
-        if request.verb == "patch" and request.resource != RAYCLUSTERS and owner_uid(change.old or {}) != turn.uid:
+        if request.verb == "patch" and request.resource != RAYCLUSTERS and not belongs(request.resource, change.old or {}, turn):
             self.fail("S4", f"{request} is not an object of {turn.key}")
         if request.verb == "patch" and request.resource == RAYCLUSTERS:
             self.check_owner(request, change)
@@ -136,8 +141,24 @@ class Invariants:
             self.fail("W2", f"{request} changes times only")
         if request.subresource == "status" and (back := went_back(old.get("status") or {}, new.get("status") or {})):
             self.fail("T1", f"{request} sets {back} back")
-        if request.subresource != "status" and set(request.body["metadata"]["annotations"]) != {labels.LIVES}:
-            self.fail("S14", f"{request} changes more than the number of lives")
+        if request.subresource != "status":
+            self.check_metadata(request, old)
+
+    def check_metadata(self, request: Request, old: Obj) -> None:
+        given = request.body["metadata"]
+        before = set(old["metadata"].get("finalizers") or ())
+        after = set(given["finalizers"] or ()) if "finalizers" in given else before
+        if set(given.get("annotations", {labels.LIVES})) != {labels.LIVES} or not before ^ after <= {labels.REDIS_FINALIZER}:
+            self.fail("S14", f"{request} changes more than the number of lives and the finalizer")
+        if before - after and self.world.clock.now < deadline(old) and (busy := [*self.unfinished(old)]):
+            self.fail("S12", f"{request} releases the cluster while {', '.join(busy)} is there")
+
+    def unfinished(self, cluster: Obj) -> Iterator[str]:
+        """What of a clean-up has not ended, as the operator that looks now has seen it."""
+        yield from (pod.name for pod in TURN.get().observed.heads())
+        for job in self.world.store.owned(cluster["metadata"]["uid"], JOBS):
+            if not is_over(job):
+                yield str(job["metadata"]["name"])
 
     def remember(self, request: Request, change: Change) -> None:
         if change.resource == RAYCLUSTERS and change.type != "DELETED":
@@ -239,6 +260,19 @@ def went_back(old: Obj, new: Obj) -> str:
 
 def times(value: Any) -> dict[str, str]:
     return value if isinstance(value, dict) else {"": value or ""}
+
+
+def belongs(resource: Resource, obj: Mapping[str, Any], turn: Turn) -> bool:
+    """By its controller; a claim that is kept has none, and belongs to the clusters of its label's name, one after the other."""
+    if resource == PERSISTENTVOLUMECLAIMS and not owner_uid(obj):
+        return bool(obj["metadata"]["labels"][labels.CLUSTER] == turn.key.name)
+    return owner_uid(obj) == turn.uid
+
+
+def deadline(cluster: Obj) -> float:
+    meta = cluster["metadata"]
+    seconds = int((meta.get("annotations") or {}).get(labels.DELETION_TIMEOUT) or 300)
+    return parse_rfc3339(meta["deletionTimestamp"]) + seconds if meta.get("deletionTimestamp") else float("inf")
 
 
 def meaning(status: Any) -> Any:

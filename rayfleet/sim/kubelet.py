@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from rayfleet.api.meta import PODS, RAYCLUSTERS, Key, Resource
+from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, Key, Resource
 from rayfleet.kube.errors import ApiError
 from rayfleet.sim.clock import VirtualClock
 from rayfleet.sim.store import TERMINAL, Change, Obj, Request, Store, owner_uid
 
 KUBELET = "kubelet"
 COLLECTOR = "garbage-collector"
+OWNERS = (RAYCLUSTERS, JOBS)
 READY, FAILS, EXITS, PENDING = "ready", "fails", "exits", "pending"
 
 
@@ -32,7 +33,7 @@ class Nodes:
     addresses: int = 0
 
     def hear(self, change: Change) -> None:
-        if change.resource == RAYCLUSTERS and change.type == "DELETED":
+        if change.resource in OWNERS and change.type == "DELETED":
             self.clock.call_later(self.delay(self.dice), lambda: self.collect(change.new["metadata"]["uid"]))
         elif change.type == "ADDED" and (owner := owner_uid(change.new)) and not self.lives(owner):
             self.clock.call_later(self.delay(self.dice), lambda: self.collect(owner))
@@ -40,7 +41,7 @@ class Nodes:
             self.hear_pod(change)
 
     def lives(self, uid: str) -> bool:
-        return any(cluster["metadata"]["uid"] == uid for cluster in self.store.all(RAYCLUSTERS))
+        return any(owner["metadata"]["uid"] == uid for kind in OWNERS for owner in self.store.all(kind))
 
     def collect(self, uid: str) -> None:
         """Delete what a dead owner left behind."""
@@ -90,8 +91,13 @@ class Nodes:
             self.fail(pod)
         elif fate == EXITS:
             self.exit(pod)
+        elif pod["status"]["phase"] == "Running" and self.is_of_a_job(pod):
+            self.status(pod, {"phase": "Succeeded", "conditions": [{"type": "Ready", "status": "False", "reason": "PodCompleted"}]})
         elif pod["status"]["phase"] == "Running":
             self.status(pod, running(pod, pod["status"]["podIP"], ready=True))
+
+    def is_of_a_job(self, pod: Obj) -> bool:
+        return any(job["metadata"]["uid"] == owner_uid(pod) for job in self.store.all(JOBS))
 
     def fail(self, pod: Obj, reason: str = "") -> None:
         """The Pod as a whole is over: evicted, or ended with an error and not to be restarted."""

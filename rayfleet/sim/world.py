@@ -15,6 +15,7 @@ from rayfleet.planning.plan import Event
 from rayfleet.raycluster.plan import plan
 from rayfleet.sim.clock import VirtualClock
 from rayfleet.sim.faults import Faults
+from rayfleet.sim.jobs import Jobs
 from rayfleet.sim.kubelet import Nodes
 from rayfleet.sim.leader import Leader, Pace, Planner, Turn
 from rayfleet.sim.store import Change, Obj, Request, Store, random_uids
@@ -33,6 +34,7 @@ class World:
         self.clock = VirtualClock()
         self.store = Store(self.clock, random_uids(Random(self.dice.getrandbits(32))))
         self.nodes = Nodes(self.clock, self.store, Random(self.dice.getrandbits(32)))
+        self.jobs = Jobs(self.clock, self.store, Random(self.seed))
         self.faults = Faults(Random(self.dice.getrandbits(32)))
         self.pace = pace or Pace()
         self.planner = planner
@@ -42,7 +44,7 @@ class World:
         self.actions: Counter[str] = Counter()
         self.before: list[Callable[[Turn], None]] = []
         self._trace = hashlib.sha256()
-        self.store.watchers.append(self.nodes.hear)
+        self.store.watchers += [self.nodes.hear, self.jobs.hear]
         self.store.auditors.append(self.audit)
 
     def lead(self) -> Leader:
