@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from deploy.rights import BASE, ELECTION, GATED, ROUTES, TOKENS, Right, rules
+from deploy.rights import BASE, ELECTION, GATED, RIVALS, ROUTES, TOKENS, Right, rules
 from rayfleet.api.crds import crds
 from rayfleet.version import VERSION
 
@@ -28,7 +28,7 @@ def cluster_wide() -> list[Object]:
         *crds(),
         namespace(place, {"pod-security.kubernetes.io/enforce": "restricted"}),
         account(place),
-        *grant("ClusterRole", NAME, (*BASE, *ROUTES), place),
+        *grant("ClusterRole", NAME, (*BASE, *ROUTES, *RIVALS), place),
         *grant("ClusterRole", TOKEN_ROLE, TOKENS, place),
         *grant("Role", NAME, ELECTION, place),
         service(place),

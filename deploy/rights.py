@@ -20,7 +20,7 @@ class Right(NamedTuple):
         return {"apiGroups": [self.group], "resources": [self.resource], **limits, "verbs": list(self.verbs)}
 
 
-LEASE = "rayfleet"
+LEASE = "ray-operator-leader"  # KubeRay's name
 
 CHILD = ("get", "list", "watch", "create", "patch", "delete")  # get: who holds a name that is taken?
 
@@ -88,6 +88,9 @@ ELECTION = (
     Right("coordination.k8s.io", "leases", ("get", "update"), (LEASE,)),
 )
 """In the operator's own namespace."""
+
+RIVALS = (Right("coordination.k8s.io", "leases", ("list",), (LEASE,)),)
+"""In all namespaces: does another operator look after the same? Without it only those in the operator's own namespace are seen."""
 
 
 def rules(rights: Sequence[Right]) -> list[dict[str, Any]]:

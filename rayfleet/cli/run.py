@@ -108,10 +108,11 @@ def settings_of(configuration: Configuration, connection: Connection) -> Manager
     identity = f"{os.uname().nodename}_{os.getpid()}"
     place = configuration.leader_election_namespace or os.environ.get("POD_NAMESPACE") or connection.namespace
     metrics, probes = address_of(configuration.metrics_addr), address_of(configuration.probe_addr)
+    lease = LeaseSettings(namespace=place, identity=identity, watched=configuration.namespaces)
     return ManagerSettings(
         namespaces=configuration.namespaces,
         workers=configuration.reconcile_concurrency,
-        lease=LeaseSettings(namespace=place, identity=identity) if configuration.enable_leader_election else None,
+        lease=lease if configuration.enable_leader_election else None,
         health=metrics,
         probes=None if probes == metrics else probes,
         identity=identity,

@@ -2,7 +2,8 @@
 
 The right to write ends by this process' own monotonic clock, `renew_deadline` after the last renewal was *sent*: it does not depend on
 hearing that it was lost. Others take over only when the lease has not changed for its whole duration by their own clocks. There is no
-fencing at the API server, so correctness never rests on the lease (names are fences); it saves work.
+fencing at the API server, so correctness never rests on the lease (names are fences); it saves work. Before a process leads it waits for
+operators that hold such a lease elsewhere (see `rivals`).
 Source: client-go's tools/leaderelection.
 """
 
@@ -22,20 +23,25 @@ from rayfleet.api.meta import LEASES
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError, Conflict, NotFound, Unreachable
 from rayfleet.runtime.clock import SYSTEM, Clock
+from rayfleet.runtime.rivals import HOLDER, WATCHES, Rivals, holder_of, marks
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseSettings:
-    """Seconds: others wait `duration`, we give up after `renew_deadline`, and try every `retry`. `identity` is this process' own name."""
+    """Seconds: others wait `duration`, we give up after `renew_deadline`, and try every `retry`. `identity` is this process' own name.
+
+    `watched` are the namespaces that the process looks after, () for all. The name is KubeRay's, so that the two exclude each other.
+    """
 
     namespace: str
-    name: str = "rayfleet"
+    name: str = "ray-operator-leader"
     identity: str = field(default_factory=lambda: f"{socket.gethostname()}-{secrets.token_hex(4)}")
     duration: float = 15.0
     renew_deadline: float = 10.0
     retry: float = 2.0
+    watched: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.retry < self.renew_deadline < self.duration:
@@ -56,6 +62,9 @@ class Elector:
         self._holding = asyncio.Event()
         self._lost = asyncio.Event()
         self._lost.set()
+        self._rivals = Rivals(client, settings.name, settings.namespace, settings.watched, clock)
+        self.waiting_for = ""
+        """Another operator whose end is waited for, in words."""
 
     def held(self) -> bool:
         return self._clock.monotonic() < self._valid_until
@@ -82,10 +91,9 @@ class Elector:
             return
         self._valid_until = float("-inf")
         self._step_down("it was given up", logging.INFO)
-        body = self._body(self._seen, holder="", duration=1.0)
         try:
             async with asyncio.timeout(1.0):
-                await self._client.replace(LEASES, body)
+                await self._write("", 1.0)
         except (ApiError, TimeoutError) as error:
             log.info("the lease could not be given up, and will run out: %s", error)
 
@@ -103,8 +111,8 @@ class Elector:
         sent = self._clock.monotonic()
         try:
             taken = await within(self._clock, self._deadline(), self._take())
-        except Conflict:
-            self._seen = None  # somebody wrote it: look again at the next attempt
+        except (Conflict, NotFound):
+            self._seen = None  # somebody wrote or deleted it: look again at the next attempt
             return
         except ApiError as error:
             log.log(logging.WARNING if self._holding.is_set() else logging.INFO, "the lease cannot be written: %s", error)
@@ -130,26 +138,51 @@ class Elector:
         self._lost.set()
 
     async def _take(self) -> bool:
-        """Renew the lease, or take it when it is free; False when somebody else holds it."""
+        """Renew the lease, or take it when it is free and nobody else is in the way; False when it is not to be had."""
         place = self.settings
-        if self._seen is None or holder_of(self._seen) != place.identity:
-            try:
-                await self._look()
-            except NotFound:
-                body = self._body({"metadata": {"name": place.name, "namespace": place.namespace}}, place.identity, place.duration)
-                self._saw(await self._client.create(LEASES, body))
-                return True
-        assert self._seen is not None
-        if holder_of(self._seen) not in ("", place.identity) and not self._run_out():
+        if holder_of(self._seen) != place.identity:
+            await self._look()
+            if holder_of(self._seen) not in ("", place.identity) and not self._run_out():
+                self.waiting_for = ""
+                return False
+        if self._holding.is_set():
+            await self._write(place.identity, place.duration)
+            return True
+        if await self._must_wait():
             return False
-        self._saw(await self._client.replace(LEASES, self._body(self._seen, place.identity, place.duration)))
+        await self._write(place.identity, place.duration)
+        if await self._must_wait():  # it looked when we did, before either had written: both make room, and try again at random
+            await self._write("", 1.0)
+            return False
         return True
 
+    async def _must_wait(self) -> bool:
+        """Is another operator in the way? Told when it changes."""
+        found = await self._rivals.in_the_way()
+        if found and found != self.waiting_for:
+            log.warning("%s: this process waits until that ends", found)
+        elif self.waiting_for and not found:
+            log.info("no other operator looks after the same namespaces any more")
+        self.waiting_for = found
+        return bool(found)
+
     async def _look(self) -> None:
-        found = await self._client.get(LEASES, self.settings.name, self.settings.namespace)
+        """The lease as it is; None when there is none."""
+        try:
+            found = await self._client.get(LEASES, self.settings.name, self.settings.namespace)
+        except NotFound:
+            self._seen = None
+            return
         if self._seen is None or found.get("spec") != self._seen.get("spec"):
             self._seen_at = self._clock.monotonic()
         self._seen = found
+
+    async def _write(self, holder: str, duration: float) -> None:
+        if self._seen is None:
+            fresh = {"metadata": {"name": self.settings.name, "namespace": self.settings.namespace}}
+            self._saw(await self._client.create(LEASES, self._body(fresh, holder, duration)))
+        else:
+            self._saw(await self._client.replace(LEASES, self._body(self._seen, holder, duration)))
 
     def _saw(self, lease: dict[str, Any]) -> None:
         self._seen = lease
@@ -166,11 +199,13 @@ class Elector:
         if spec.get("holderIdentity") != holder:
             spec |= {"acquireTime": now, "leaseTransitions": int(spec.get("leaseTransitions") or 0) + (1 if spec else 0)}
         spec |= {"holderIdentity": holder, "leaseDurationSeconds": max(1, round(duration)), "renewTime": now}
-        return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": lease["metadata"], "spec": spec}
+        return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": self._metadata(lease, holder), "spec": spec}
 
-
-def holder_of(lease: dict[str, Any] | None) -> str:
-    return str(((lease or {}).get("spec") or {}).get("holderIdentity") or "")
+    def _metadata(self, lease: dict[str, Any], holder: str) -> dict[str, Any]:
+        """With what we look after; a lease that is given up says nothing, as its next holder may be another operator."""
+        found = lease["metadata"]
+        others = {name: value for name, value in (found.get("annotations") or {}).items() if name not in (HOLDER, WATCHES)}
+        return {**found, "annotations": others | (marks(holder, self.settings.watched) if holder else {})}
 
 
 async def within(clock: Clock, seconds: float, work: Any) -> bool:

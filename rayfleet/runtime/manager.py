@@ -85,6 +85,7 @@ class Manager:
         self._informers: dict[tuple[Resource, str, Any, bool, str | None], Informer[Any]] = {}
         self.controllers = [self._controller(kind, place) for place in settings.namespaces or (None,) for kind in kinds]
         self.health.ready_if(self._unsynced)
+        self.health.ready_if(self._waiting)
         self.health.alive_if(self._endless_look)
 
     def may_write(self) -> bool:
@@ -213,6 +214,10 @@ class Manager:
     def _unsynced(self) -> str:
         missing = {informer.resource.plural for informer in self._informers.values() if not informer.has_synced}
         return f"not listed yet: {', '.join(sorted(missing))}" if missing else ""
+
+    def _waiting(self) -> str:
+        """A spare replica is ready; one whose Deployment waits for another operator is not."""
+        return f"waiting: {self.elector.waiting_for}" if self.elector and self.elector.waiting_for else ""
 
     def _endless_look(self) -> str:
         slow = [controller for controller in self.controllers if controller.longest_look() > LONGEST_LOOK]

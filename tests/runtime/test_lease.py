@@ -37,7 +37,7 @@ async def electing(api: FakeApi, name: str, clock: Any) -> AsyncIterator[Elector
 
 
 def lease(api: FakeApi) -> dict[str, Any]:
-    return api.store.get("leases", "ray-system", "rayfleet")["spec"]
+    return api.store.get("leases", "ray-system", "ray-operator-leader")["spec"]
 
 
 async def advance(clock: ManualClock, api: FakeApi, seconds: float) -> None:
@@ -108,7 +108,7 @@ async def test_a_lease_that_was_taken_from_us_is_noticed(api: FakeApi) -> None:
     clock = ManualClock()
     async with electing(api, "one", clock) as one:
         await until(one.held)
-        api.store.patch("leases", "ray-system", "rayfleet", {"spec": {"holderIdentity": "thief"}}, False)
+        api.store.patch("leases", "ray-system", "ray-operator-leader", {"spec": {"holderIdentity": "thief"}}, False)
         await advance(clock, api, 5)
         assert not one.held()
 

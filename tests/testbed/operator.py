@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from deploy.objects import NAME, SYSTEM_NAMESPACE
+from deploy.rights import LEASE as LEASE_NAME
 from testbed.audit import Asked
 from testbed.control_plane import ControlPlane, free_port
 from testbed.process import Process
 from tests.local.waiting import eventually
 
-LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM_NAMESPACE}/leases/{NAME}"
+LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM_NAMESPACE}/leases/{LEASE_NAME}"
 START = 30.0
 QUIET = 2.0  # seconds; counters are held back for one
 SKEWED = """
