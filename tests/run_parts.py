@@ -15,7 +15,15 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 PYTEST = [sys.executable, "-m", "pytest", "--durations=3"]
-PURE = ["rayfleet/api", "rayfleet/planning", "rayfleet/resources", "rayfleet/raycluster"]
+PURE = [
+    "rayfleet/api",
+    "rayfleet/planning",
+    "rayfleet/resources",
+    "rayfleet/raycluster",
+    "rayfleet/ray/answer.py",
+    "rayfleet/ray/jobs.py",
+    "rayfleet/ray/serve.py",
+]
 
 PARTS: dict[str, list[list[str]]] = {
     "lint": [
@@ -24,7 +32,9 @@ PARTS: dict[str, list[list[str]]] = {
         [str(BIN / "lint-imports")],
         [str(BIN / "mypy"), "--strict", *PURE],
     ],
-    "decisions": [[*PYTEST, "tests/api", "tests/planning", "tests/resources", "tests/raycluster", "tests/house", "tests/docs"]],
+    "decisions": [
+        [*PYTEST, "tests/api", "tests/ray", "tests/planning", "tests/resources", "tests/raycluster", "tests/house", "tests/docs"]
+    ],
     "simulator": [[*PYTEST, "tests/sim"], [sys.executable, "-m", "rayfleet.sim.many", "4500", "250", "1"]],
     "client and runtime": [[*PYTEST, "tests/kube", "tests/runtime", "-m", "not testbed"]],
     "embedded API": [[*PYTEST, "tests/apiserver", "tests/conformance", "-m", "not testbed"]],

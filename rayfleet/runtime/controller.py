@@ -22,6 +22,7 @@ from rayfleet.planning.plan import Plan
 from rayfleet.runtime.apply import Applier, Outcome
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock
+from rayfleet.runtime.errands import Errands
 from rayfleet.runtime.gate import Shut
 from rayfleet.runtime.gone import Gone
 from rayfleet.runtime.informer import Informer
@@ -52,6 +53,7 @@ class Controller(Generic[O]):
         *,
         workers: int = 16,
         clock: Clock = SYSTEM,
+        errands: Errands | None = None,
     ) -> None:
         self.kind = kind
         self.informers = informers
@@ -64,6 +66,7 @@ class Controller(Generic[O]):
         self._metrics = metrics
         self._workers = workers
         self._clock = clock
+        self._errands = errands
         self._running: dict[asyncio.Task[None], float] = {}
         self._loop: asyncio.Task[Any] | None = None
         self._fatal: BaseException | None = None
@@ -73,6 +76,8 @@ class Controller(Generic[O]):
         self.informers[self.kind.resource].subscribe(self._owner_changed)
         for child in self.kind.children:
             self.informers[child.resource].subscribe(partial(self._child_changed, child.calm))
+        if self._errands:
+            self._errands.subscribe(self._queue.add)
 
     async def synced(self) -> None:
         """Wait until everything that an observation reads has been listed."""
@@ -115,6 +120,8 @@ class Controller(Generic[O]):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if self._errands:
+            self._errands.rest()
 
     def _finished(self, task: asyncio.Task[None], room: asyncio.Semaphore) -> None:
         self._running.pop(task, None)
@@ -156,7 +163,9 @@ class Controller(Generic[O]):
         outcome = await self._applier.apply(key, owner.metadata, plan)
         self._gone.made(owner.metadata.uid, outcome.made)
         self._again(key, plan, outcome)
-        if plan.requeue_after is None and self._backoffs.settle(key, {action.scope for action in plan.actions}, observed_at):
+        if self._errands and not outcome.failed and not outcome.stale:
+            self._errands.send(key, owner.metadata, plan.calls)
+        if plan.requeue_after is None and self._backoffs.settle(key, plan.scopes, observed_at):
             self._queue.add(key)
         self._metrics.troubled(key, len(self._backoffs.of(key, self._clock.monotonic())))
         return "done"
@@ -197,6 +206,8 @@ class Controller(Generic[O]):
         self._applier.forget(key)
         self._queue.forget(key)
         self._metrics.troubled(key, 0)
+        if self._errands:
+            self._errands.forget(key)
 
     def _child_changed(self, calm: Callable[[Any, Any], bool], old: Any, new: Any) -> None:
         for value in (new, old):  # a child may change hands

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from rayfleet.api.meta import Key, Resource
 from rayfleet.planning.gauge import Gauge
@@ -40,9 +40,24 @@ class Child:
     calm: Callable[[Any, Any], bool] = never_calm
 
 
+class Outside(Protocol):
+    """Somebody outside of Kubernetes who is told things, and of whom an observation may tell. Nothing here waits.
+
+    `subscribe`: hear whose observation has changed. `send`: `told` hears why it did not succeed, "" when it did.
+    `rest`: nothing is asked or sent any more, until somebody observes again.
+    """
+
+    def subscribe(self, listener: Callable[[Key], None]) -> None: ...
+    def send(self, key: Key, target: Any, message: Any, told: Callable[[str], None]) -> None: ...
+    def forget(self, key: Key) -> None: ...
+    def rest(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[O]):
     """`observe` gives None for an object that is gone; it may raise, and so may `plan`: the object is then tried again later.
+
+    `outside` carries the plan's calls.
 
     `measure` says at each scrape what there is to say of all objects in the cache; nothing about them is kept between scrapes.
     """
@@ -54,3 +69,4 @@ class Kind(Generic[O]):
     plan: Callable[[O], Plan]
     decode: Decode | None = None
     measure: Measure | None = None
+    outside: Outside | None = None

@@ -23,6 +23,7 @@ from rayfleet.runtime.apply import Applier
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock
 from rayfleet.runtime.controller import Controller
+from rayfleet.runtime.errands import Errands
 from rayfleet.runtime.events import Recorder
 from rayfleet.runtime.gate import Answer, Gate, Hook, Write, nothing
 from rayfleet.runtime.health import Health
@@ -175,8 +176,20 @@ class Manager:
         backoffs = Backoffs()
         applier = Applier(kind.resource, self.gate, informers, visibility, backoffs, self.recorder.record, self._lookup, self._clock)
         metrics = self.metrics.of_kind(kind.resource.kind, queue)
+        errands = None
+        if kind.outside:
+            errands = Errands(kind.resource, kind.outside, backoffs, self.recorder.record, self.may_write, self._clock)
         controller = Controller(
-            kind, informers, applier, queue, visibility, backoffs, metrics, workers=self.settings.workers, clock=self._clock
+            kind,
+            informers,
+            applier,
+            queue,
+            visibility,
+            backoffs,
+            metrics,
+            workers=self.settings.workers,
+            clock=self._clock,
+            errands=errands,
         )
         controller.attach()
         metrics.watch(controller.longest_look, controller.active, self.settings.workers)

@@ -1,0 +1,68 @@
+"""Calls a head directly: through its Service's name, or at its Pod's address."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from rayfleet.ray.answer import Act, Question, Target
+
+if TYPE_CHECKING:
+    import aiohttp
+
+DEADLINE = 5.0
+MOST = 4 * 1024 * 1024
+TOKEN_HEADER = "x-ray-authorization"  # proxies keep `Authorization` for themselves
+
+Token = Callable[[Target], Awaitable[str]]
+
+
+class Direct:
+    """An `Ask`. `host(target)` names the machine ("": it is not known yet), `token` gives what the head wants to see ("": nothing)."""
+
+    def __init__(self, host: Callable[[Target], str], token: Token) -> None:
+        self._host = host
+        self._token = token
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __call__(self, target: Target, call: Question | Act) -> tuple[int, bytes]:
+        import aiohttp
+
+        host = self._host(target)
+        if not host:
+            raise OSError("the head has no address yet")
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30.0),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=DEADLINE),
+            )
+        token = await self._token(target) if target.secret else ""
+        headers = {TOKEN_HEADER: f"Bearer {token}"} if token else {}
+        method, body, port = "GET", None, target.port
+        if isinstance(call, Act):
+            method, body = call.method, call.body or None
+            headers["Content-Type"] = "application/json"
+        else:
+            port = call.port or port
+        try:
+            async with self._session.request(
+                method, f"http://{host}:{port}{call.path}", data=body, headers=headers, allow_redirects=False
+            ) as answer:
+                return answer.status, await capped(answer)
+        except aiohttp.ClientError as error:
+            raise OSError(str(error) or type(error).__name__) from error
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
+async def capped(answer: aiohttp.ClientResponse) -> bytes:
+    """Raises OSError when the answer is longer than anything that Ray has to say."""
+    content = bytearray()
+    async for chunk in answer.content.iter_chunked(65536):
+        content += chunk
+        if len(content) > MOST:
+            raise OSError(f"the answer is longer than {MOST} bytes")
+    return bytes(content)

@@ -1,0 +1,287 @@
+"""Asks all dashboards in turn, beside the reconcile workers.
+
+One call at a time goes to a cluster, `room` go out in all, and whoever has waited longest is next, so that a hundred heads that hang delay
+nobody but themselves. What is asked again and again is asked every second while its answers change and ever less often, to every ten
+seconds, while they do not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+import random
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Protocol
+
+from rayfleet.api.meta import Key
+from rayfleet.ray.answer import Act, Heard, Question, Target, Unreachable, complaint, read, taken
+
+log = logging.getLogger(__name__)
+
+FIRST, LONGEST, GROWTH = 1.0, 10.0, 1.6  # seconds between two askings, and how the pause grows
+ROOM = 64
+RESULTS = 8  # how many results of acts are remembered for each follower
+
+Ask = Callable[[Target, Question | Act], Awaitable[tuple[int, bytes]]]
+"""Sends one call; the HTTP status and the content. Raises OSError (also TimeoutError) when there is no answer."""
+
+
+class Timer(Protocol):
+    def cancel(self) -> None: ...
+
+
+class Clock(Protocol):
+    """As the runtime's clock."""
+
+    def time(self) -> float: ...
+    def monotonic(self) -> float: ...
+    def call_later(self, seconds: float, function: Callable[[], object]) -> Timer: ...
+
+
+Answered = Callable[[Act, Any], None]
+
+
+@dataclass(slots=True)
+class Track:
+    """One question of one follower."""
+
+    due: float
+    pause: float = FIRST
+    heard: Heard | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Follower:
+    """Who asks about one cluster on behalf of one object."""
+
+    key: Key
+    desk: Desk
+    target: Target
+    tracks: dict[Question, Track] = field(default_factory=dict)
+    acts: deque[tuple[Act, Answered | None]] = field(default_factory=deque)
+    sending: Act | None = None
+    results: OrderedDict[Act, Heard] = field(default_factory=OrderedDict)
+
+    def next_due(self, never: float) -> float:
+        if self.acts:
+            return float("-inf")
+        return min((track.due for track in self.tracks.values()), default=never)
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """One cluster: its followers, and whether a call to it is under way."""
+
+    followers: list[Follower] = field(default_factory=list)
+    busy: bool = False
+    ready: bool = False
+
+
+class Pool:
+    """`ask` sends. Nothing is awaited but in tasks of its own; `close` ends them."""
+
+    def __init__(self, ask: Ask, clock: Clock, *, room: int = ROOM, dice: Callable[[], float] = random.random) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._room = room
+        self._dice = dice
+        self._lanes: dict[Key, Lane] = {}
+        self._due: list[tuple[float, int, Lane]] = []
+        self._ready: deque[Lane] = deque()
+        self._order = count()
+        self._timer: Timer | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def desk(self) -> Desk:
+        """For one kind of objects."""
+        return Desk(self)
+
+    async def close(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def enter(self, follower: Follower) -> None:
+        self._lanes.setdefault(follower.target.cluster, Lane()).followers.append(follower)
+
+    def leave(self, follower: Follower) -> None:
+        lane = self._lanes[follower.target.cluster]
+        lane.followers.remove(follower)
+        if not lane.followers and not lane.busy:
+            del self._lanes[follower.target.cluster]
+
+    def touch(self, follower: Follower) -> None:
+        """There is something new to ask or to do."""
+        self._plan(self._lanes[follower.target.cluster])
+        self._alarm(self.now())
+
+    def now(self) -> float:
+        return self._clock.monotonic()
+
+    def _plan(self, lane: Lane) -> None:
+        if lane.busy or lane.ready:
+            return
+        due = min((follower.next_due(float("inf")) for follower in lane.followers), default=float("inf"))
+        if due < float("inf"):
+            heapq.heappush(self._due, (due, next(self._order), lane))
+
+    def _pump(self) -> None:
+        """Start what is due and has room."""
+        now = self.now()
+        while self._due and self._due[0][0] <= now:
+            lane = heapq.heappop(self._due)[2]
+            if not lane.busy and not lane.ready:
+                lane.ready = True
+                self._ready.append(lane)
+        while self._room and self._ready:
+            lane = self._ready.popleft()
+            lane.ready = False
+            self._start(lane, now)
+        self._alarm(now)
+
+    def _alarm(self, now: float) -> None:
+        """Come back when the next one is due."""
+        if self._timer:
+            self._timer.cancel()
+        self._timer = self._clock.call_later(max(self._due[0][0] - now, 0.0), self._pump) if self._due else None
+
+    def _start(self, lane: Lane, now: float) -> None:
+        follower = min(lane.followers, key=lambda each: each.next_due(float("inf")), default=None)
+        if follower is None or follower.next_due(float("inf")) > now:
+            self._plan(lane)
+            return
+        lane.busy = True
+        self._room -= 1
+        if follower.acts:
+            act, answered = follower.acts.popleft()
+            follower.sending = act
+            course = self._do(follower, act, answered)
+        else:
+            question = min(follower.tracks, key=lambda each: follower.tracks[each].due)
+            course = self._hear(follower, question)
+        task = asyncio.get_running_loop().create_task(self._run(lane, follower.target.cluster, course))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, lane: Lane, cluster: Key, course: Awaitable[None]) -> None:
+        try:
+            await course
+        except Exception:  # of whoever hears of the answer: it must not cost the others their turn
+            log.exception("an answer could not be dealt with", extra={"object": str(cluster)})
+        lane.busy = False
+        self._room += 1
+        if lane.followers:
+            self._plan(lane)
+        elif self._lanes.get(cluster) is lane:
+            del self._lanes[cluster]
+        self._pump()
+
+    async def _hear(self, follower: Follower, question: Question) -> None:
+        answer = await self._answer(follower.target, question)
+        track = follower.tracks.get(question)
+        if track is None:
+            return
+        now, before = self._clock.time(), track.heard
+        same = before is not None and before.answer == answer
+        track.heard = Heard(answer, now, before.since if same and before else now)
+        track.pause = min(track.pause * GROWTH, LONGEST) if same else FIRST
+        track.due = self.now() + track.pause * (0.9 + 0.2 * self._dice())
+        if not same:
+            follower.desk.heard(follower.key)
+
+    async def _do(self, follower: Follower, act: Act, answered: Answered | None) -> None:
+        answer = await self._answer(follower.target, act)
+        now = self._clock.time()
+        follower.sending = None
+        follower.results[act] = Heard(answer, now, now)
+        while len(follower.results) > RESULTS:
+            follower.results.popitem(last=False)
+        for track in follower.tracks.values():  # what was done shows soon, or never
+            track.due, track.pause = min(track.due, self.now()), FIRST
+        if answered:
+            answered(act, answer)
+        follower.desk.heard(follower.key)
+
+    async def _answer(self, target: Target, call: Question | Act) -> Any:
+        try:
+            status, content = await self._ask(target, call)
+        except OSError as error:
+            return Unreachable(str(error) or type(error).__name__)
+        return read(call, status, content) if isinstance(call, Question) else taken(call, status, content)
+
+
+class Desk:
+    """One kind's way to the pool: its objects are known by key. `subscribe` hears whose answers have changed."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._followers: dict[Key, Follower] = {}
+        self._listeners: list[Callable[[Key], None]] = []
+
+    def subscribe(self, listener: Callable[[Key], None]) -> None:
+        self._listeners.append(listener)
+
+    def heard(self, key: Key) -> None:
+        for listener in self._listeners:
+            listener(key)
+
+    def follow(self, key: Key, target: Target, questions: Iterable[Question]) -> Mapping[Question, Heard]:
+        """Ask these from now on, and no others, on behalf of the object; gives what was heard so far. Returns at once."""
+        follower = self._follower(key, target)
+        wanted = tuple(questions)
+        for question in follower.tracks.keys() - set(wanted):
+            del follower.tracks[question]
+        new = [question for question in wanted if question not in follower.tracks]
+        for question in new:
+            follower.tracks[question] = Track(self._pool.now())
+        if new:
+            self._pool.touch(follower)
+        return {question: track.heard for question, track in follower.tracks.items() if track.heard is not None}
+
+    def act(self, key: Key, target: Target, act: Act, answered: Answered | None = None) -> None:
+        """Have it sent, in its turn. `answered(act, answer)` hears what became of it; `results` keeps it."""
+        follower = self._follower(key, target)
+        if act == follower.sending or any(act == waiting for waiting, _ in follower.acts):
+            return
+        follower.results.pop(act, None)
+        follower.acts.append((act, answered))
+        self._pool.touch(follower)
+
+    def send(self, key: Key, target: Target, message: Act, told: Callable[[str], None]) -> None:
+        """As `act`; `told` hears why it did not succeed, "" when it did."""
+        self.act(key, target, message, lambda _, answer: told(complaint(answer)))
+
+    def results(self, key: Key) -> Mapping[Act, Heard]:
+        """What became of the last acts on behalf of the object."""
+        follower = self._followers.get(key)
+        return dict(follower.results) if follower else {}
+
+    def forget(self, key: Key) -> None:
+        """Nothing is asked for the object any more. An act that waits is not sent; one that is under way is not awaited."""
+        if follower := self._followers.pop(key, None):
+            follower.tracks.clear()
+            follower.acts.clear()
+            self._pool.leave(follower)
+
+    def rest(self) -> None:
+        """Nothing is asked for any object until it is followed again."""
+        for key in list(self._followers):
+            self.forget(key)
+
+    def _follower(self, key: Key, target: Target) -> Follower:
+        """Whose cluster has changed begins anew: what another one said is no answer. A head that came back is the same cluster."""
+        follower = self._followers.get(key)
+        if follower is not None and follower.target.cluster != target.cluster:
+            self.forget(key)
+            follower = None
+        if follower is None:
+            follower = self._followers[key] = Follower(key, self, target)
+            self._pool.enter(follower)
+        follower.target = target
+        return follower

@@ -1,0 +1,193 @@
+"""Who is asked, how often, and who is kept waiting by whom."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from itertools import pairwise
+
+import msgspec
+import pytest
+
+from rayfleet.api.meta import Key
+from rayfleet.ray import jobs, serve
+from rayfleet.ray.answer import Accepted, Act, NotFound, Question, Refused, Target, Unreachable
+from rayfleet.ray.pool import FIRST, LONGEST, Desk, Pool
+from rayfleet.sim.clock import VirtualClock
+
+RUNNING = b'{"status": "RUNNING", "submission_id": "a"}'
+DONE = b'{"status": "SUCCEEDED", "submission_id": "a"}'
+
+
+def target(name: str) -> Target:
+    return Target(Key("default", name), f"{name}-head-svc")
+
+
+class Rays:
+    """Every head of the world: what each says, how long it takes, and what it was asked when."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self.clock = clock
+        self.says: dict[str, tuple[int, bytes] | OSError] = {}
+        self.takes: dict[str, float] = {}
+        self.asked: list[tuple[float, str, str]] = []
+        self.under_way: dict[str, int] = {}
+        self.most = 0
+
+    async def __call__(self, target: Target, call: Question | Act) -> tuple[int, bytes]:
+        name = target.cluster.name
+        self.asked.append((self.clock.elapsed, name, call.path))
+        self.under_way[name] = self.under_way.get(name, 0) + 1
+        assert self.under_way[name] == 1, "two calls to one cluster at once"
+        self.most = max(self.most, sum(self.under_way.values()))
+        try:
+            await asyncio.sleep(self.takes.get(name, 0.01))
+        finally:
+            self.under_way[name] -= 1
+        said = self.says.get(name, (200, RUNNING))
+        if isinstance(said, OSError):
+            raise said
+        return said
+
+    def times(self, name: str) -> list[float]:
+        return [at for at, asked, _ in self.asked if asked == name]
+
+
+class Scene:
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.rays = Rays(self.clock)
+        self.pool = Pool(self.rays, self.clock, room=8, dice=lambda: 0.5)
+        self.desk: Desk = self.pool.desk()
+        self.heard: list[Key] = []
+        self.desk.subscribe(self.heard.append)
+
+    def run(self, seconds: float) -> None:
+        self.clock.run(seconds)
+
+    def follow(self, name: str, *questions: Question) -> None:
+        self.clock.loop.call_soon(lambda: self.desk.follow(Key("default", name), target(name), questions or (jobs.job("a"),)))
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    made = Scene()
+    yield made
+    made.clock.close()
+
+
+def last(scene: Scene, name: str, question: Question | None = None) -> object:
+    question = question or jobs.job("a")
+    return scene.desk.follow(Key("default", name), target(name), [question])[question].answer
+
+
+def test_answers_that_do_not_change_are_asked_for_ever_less_often_and_told_of_once(scene: Scene) -> None:
+    scene.follow("one")
+    scene.run(120)
+    times = scene.rays.times("one")
+    pauses = [round(later - earlier, 6) for earlier, later in pairwise(times)]
+    assert pauses[0] == pytest.approx(FIRST, abs=0.02) and pauses == sorted(pauses)
+    assert pauses[-1] == pytest.approx(LONGEST, abs=0.02)
+    assert len([at for at in times if at >= 60]) <= 6, "six calls a minute when steady"
+    assert scene.heard == [Key("default", "one")]
+    scene.rays.says["one"] = (200, DONE)
+    scene.run(12)
+    assert scene.heard == [Key("default", "one")] * 2
+    assert last(scene, "one") == jobs.JobInfo("SUCCEEDED", "a")
+
+
+def test_a_hundred_that_hang_delay_nobody_else(scene: Scene) -> None:
+    scene.rays.says.update({f"hung-{number}": TimeoutError() for number in range(100)})
+    scene.rays.takes.update({f"hung-{number}": 5.0 for number in range(100)})
+    for number in range(100):
+        scene.follow(f"hung-{number}")
+    scene.run(300)
+    scene.follow("new")
+    scene.run(70)
+    assert scene.rays.most <= 8
+    assert len(scene.rays.times("new")) >= 1, "it waits for its turn and gets it"
+    assert isinstance(last(scene, "hung-0"), Unreachable)
+    assert scene.heard.count(Key("default", "hung-0")) == 1, "that it hangs is news once"
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ((404, b"no such job"), NotFound()),
+        ((500, b"Traceback: boom"), Refused(500, "Traceback: boom")),
+        ((200, b"<html>"), Unreachable("")),
+        ((200, RUNNING[:20]), Unreachable("")),
+        ((200, b'{"status": 5}'), Unreachable("")),
+        (ConnectionRefusedError("refused"), Unreachable("")),
+    ],
+)
+def test_whatever_it_says_is_an_observation(scene: Scene, said: tuple[int, bytes] | OSError, meant: object) -> None:
+    scene.rays.says["one"] = said
+    scene.follow("one")
+    scene.run(3)
+    assert last(scene, "one") == meant
+
+
+def test_an_act_goes_before_questions_once_and_its_answer_is_kept(scene: Scene) -> None:
+    key, act = Key("default", "one"), jobs.submit("a", "python x.py")
+    scene.rays.takes["one"] = 0.5
+    told: list[str] = []
+
+    def send() -> None:
+        scene.desk.follow(key, target("one"), [jobs.job("a")])
+        for _ in range(3):
+            scene.desk.send(key, target("one"), act, told.append)
+
+    scene.clock.loop.call_soon(send)
+    scene.run(3)
+    paths = [path for _, _, path in scene.rays.asked]
+    assert paths.count("/api/jobs/") == 1 and told == [""]
+    assert paths.index("/api/jobs/") <= 1, "at most the question that was under way goes before it"
+    assert scene.desk.results(key)[act].answer == Accepted(RUNNING)
+
+
+def test_a_job_that_was_submitted_before_is_submitted(scene: Scene) -> None:
+    scene.rays.says["one"] = (500, b"ValueError: Job with submission_id a already exists")
+    told: list[str] = []
+    scene.clock.loop.call_soon(lambda: scene.desk.send(Key("default", "one"), target("one"), jobs.submit("a", "x"), told.append))
+    scene.run(1)
+    scene.rays.says["one"] = (500, b"no room")
+    scene.clock.loop.call_soon(lambda: scene.desk.send(Key("default", "one"), target("one"), jobs.submit("b", "x"), told.append))
+    scene.run(1)
+    assert told == ["", "Ray answered 500: no room"]
+
+
+def test_what_is_forgotten_is_asked_nothing_and_another_cluster_begins_anew(scene: Scene) -> None:
+    scene.follow("one")
+    scene.run(5)
+    scene.clock.loop.call_soon(lambda: scene.desk.forget(Key("default", "one")))
+    scene.run(1)
+    before = len(scene.rays.asked)
+    scene.run(60)
+    assert len(scene.rays.asked) == before
+    scene.follow("one")
+    scene.run(1)
+    moved = scene.desk.follow(Key("default", "one"), target("other"), [jobs.job("a")])
+    assert moved == {}, "what another cluster said is no answer"
+
+
+def test_the_rhythm_is_brisk_again_after_an_act(scene: Scene) -> None:
+    scene.follow("one", serve.details())
+    scene.rays.says["one"] = (200, b"{}")
+    scene.run(100)
+    act = serve.deploy({"applications": []})
+    scene.clock.loop.call_soon(lambda: scene.desk.send(Key("default", "one"), target("one"), act, lambda complaint: None))
+    scene.run(0.5)
+    assert [path for at, _, path in scene.rays.asked if at >= 100] == [serve.PATH, serve.details().path]
+
+
+def test_what_ray_says_of_itself_is_read_as_far_as_it_is_needed() -> None:
+    said = {
+        "controller_info": {"node_id": "x"},
+        "proxies": {"n": {"status": "HEALTHY", "node_ip": "10.0.0.1"}},
+        "applications": {"app": {"status": "RUNNING", "deployed_app_config": {"name": "app"}, "deployments": {"D": {"status": "HEALTHY"}}}},
+        "target_capacity": None,
+    }
+    found = msgspec.json.decode(msgspec.json.encode(said), type=serve.Details)
+    assert found.applications["app"].deployments["D"].status == "HEALTHY"
+    assert found.applications["app"].deployed_app_config == {"name": "app"}
