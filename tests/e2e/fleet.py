@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import shlex
 import signal
@@ -41,7 +42,7 @@ def pod(memory: str) -> dict[str, Any]:
     return {"spec": {"restartPolicy": "Never", "containers": [container]}}
 
 
-def ray_cluster(name: str, workers: int) -> dict[str, Any]:
+def ray_cluster(name: str, workers: int, **spec: Any) -> dict[str, Any]:
     parameters = {"object-store-memory": "100000000"}
     group = {"groupName": "small", "replicas": workers, "minReplicas": 0, "maxReplicas": 4}
     return {
@@ -52,6 +53,7 @@ def ray_cluster(name: str, workers: int) -> dict[str, Any]:
             "rayVersion": "2.60.0",
             "headGroupSpec": {"rayStartParams": parameters, "template": pod("2Gi")},
             "workerGroupSpecs": [group | {"rayStartParams": parameters, "template": pod("1Gi")}],
+            **spec,
         },
     }
 
@@ -63,8 +65,8 @@ class Cluster:
         self.site, self.name, self.namespace = site, name, namespace
         self.path = f"/apis/ray.io/v1/namespaces/{namespace}/rayclusters"
 
-    def make(self, workers: int) -> Cluster:
-        code, answer = self.site.server.request("POST", self.path, ray_cluster(self.name, workers))
+    def make(self, workers: int, **spec: Any) -> Cluster:
+        code, answer = self.site.server.request("POST", self.path, ray_cluster(self.name, workers, **spec))
         assert code == 201, answer
         return self
 
@@ -116,23 +118,33 @@ class Cluster:
     def workers(self) -> set[str]:
         return {worker["metadata"]["name"] for worker in self.of("worker")}
 
-    def job(self, code: str) -> Outcome:
-        """By the dashboard, as the head's Pod serves it."""
+    def address(self) -> str:
+        """The head's."""
         (head,) = self.of("head")
-        return run_job(f"http://{head['status']['podIP']}:8265", shlex.join(["python", "-c", code]))
+        return str(head["status"]["podIP"])
 
-    def hosts(self, number: int, pause: float = 2.0) -> set[str]:
+    def job(self, code: str, token: str = "") -> Outcome:
+        """By the dashboard, as the head's Pod serves it."""
+        return run_job(f"http://{self.address()}:8265", shlex.join(["python", "-c", code]), token=token)
+
+    def secret(self, name: str) -> dict[str, bytes]:
+        """What is in a Secret."""
+        code, answer = self.site.server.request("GET", f"/api/v1/namespaces/{self.namespace}/secrets/{name}")
+        assert code == 200, answer
+        return {key: base64.b64decode(value) for key, value in answer["data"].items()}
+
+    def hosts(self, number: int, pause: float = 2.0, token: str = "") -> set[str]:
         """Where so many tasks ran that were there at the same time. An empty set when the job failed."""
         try:
-            outcome = self.job(WHERE.format(number=number, pause=pause))
+            outcome = self.job(WHERE.format(number=number, pause=pause), token)
         except (OSError, ValueError):
             return set()
         lines = [line for line in outcome.log.splitlines() if line.startswith("HOSTS")]
         return set(lines[0].split()[1:]) if outcome.status == "SUCCEEDED" and lines else set()
 
-    def await_work_on_all(self) -> None:
+    def await_work_on_all(self, token: str = "") -> None:
         """A job runs on each of its Pods, and nowhere else."""
-        eventually(lambda: self.hosts(len(self.names())) == self.names(), READY, f"a job on all Pods of {self.name}")
+        eventually(lambda: self.hosts(len(self.names()), token=token) == self.names(), READY, f"a job on all Pods of {self.name}")
 
     def lose(self, name: str) -> None:
         """Every process of a Pod dies."""

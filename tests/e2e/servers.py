@@ -12,13 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from deploy.objects import NAME, SYSTEM_NAMESPACE, cluster_wide
+from deploy.objects import NAME, SYSTEM_NAMESPACE, cluster_wide, gates
 from rayfleet.api.crds import crds
 from rayfleet.local.credentials import INNER_SERVER, issue, kubeconfig, token_of
 from rayfleet.local.start import OPERATOR
 from rayfleet.local.state import State
 from testbed.control_plane import ControlPlane
 from testbed.process import Process
+from tests.issuer.definitions import DEFINITIONS
 from tests.local.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +58,8 @@ class Kubernetes:
 
     def start(self) -> None:
         self.plane.start()
-        shipped = [each for each in cluster_wide() if each["kind"] != "Deployment"]  # its Pod would want an image
+        whole = (*cluster_wide(), *gates(), *DEFINITIONS)
+        shipped = [each for each in whole if each["kind"] != "Deployment"]  # its Pod would want an image
         self.plane.kubectl("apply", "--filename", "-", text="\n---\n".join(map(json.dumps, shipped)))
         self.plane.kubectl("wait", "--for=condition=Established", "--all", "customresourcedefinitions")
 
@@ -91,7 +93,7 @@ class Embedded:
     def start(self) -> None:
         self.process = rayfleet(["internal", "apiserver", "--state", str(self.state.path)], self.directory / "apiserver.log")
         eventually(lambda: self.request("GET", "/readyz")[0] == 200, START, "the embedded API is ready")
-        for crd in crds():
+        for crd in (*crds(), *DEFINITIONS):
             assert self.request("POST", CUSTOM, crd)[0] == 201
 
     def request(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> tuple[int, Any]:
@@ -121,15 +123,19 @@ class Embedded:
         self.process.stop()
 
 
+GATES = ("RayClusterMTLS", "RayClusterNetworkPolicy")
+
+
 class Site:
-    """A server with its operator and its kubelet."""
+    """A server with its operator and its kubelet, and an issuer in cert-manager's place."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
         server.start()
         self.config = server.directory / "operator.json"
-        self.config.write_text(json.dumps(OPERATOR))
+        self.config.write_text(json.dumps({**OPERATOR, "featureGates": dict.fromkeys(GATES, True)}))
         self.kubelet = rayfleet(server.kubelet_command(), server.directory / "kubelet.log")
+        self.issuer = python(["-m", "tests.issuer", "--kubeconfig", str(server.admin_kubeconfig())], server.directory / "issuer.log")
         self.operator = self.start_operator()
         eventually(self.node_is_ready, START, "the node is ready")
 
@@ -150,6 +156,7 @@ class Site:
     def close(self) -> None:
         """In the order in which nothing is started again."""
         self.operator.stop()
+        self.issuer.kill()
         self.kubelet.stop()
         self.server.stop()
 
@@ -161,8 +168,12 @@ def is_ready(found: dict[str, Any]) -> bool:
 
 
 def rayfleet(words: list[str], log: Path) -> Process:
+    return python(["-m", "rayfleet", *words], log)
+
+
+def python(words: list[str], log: Path) -> Process:
     environ = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "PYTHONUNBUFFERED": "1"}
-    return Process([sys.executable, "-m", "rayfleet", *words], log, environ)
+    return Process([sys.executable, *words], log, environ)
 
 
 def parsed(content: bytes) -> Any:
