@@ -21,6 +21,7 @@ from rayfleet.planning.plan import Event, Plan
 from rayfleet.raycluster.children import OTHERS
 from rayfleet.raycluster.observe import Observer
 from rayfleet.raycluster.observed import Observed
+from rayfleet.raycluster.pods import is_progress
 from rayfleet.runtime.apply import Applier
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.controller import Controller
@@ -135,7 +136,7 @@ class Leader:
             self.seen.setdefault((owner.uid, meta.name), self.world.clock.now)
 
     def kind(self) -> Kind[Observed]:
-        typed = (Child(PODS, PodView), Child(SERVICES, ServiceView), Child(JOBS, JobView))
+        typed = (Child(PODS, PodView, calm=is_progress), Child(SERVICES, ServiceView), Child(JOBS, JobView))
         children = (*typed, *(Child(resource, ChildView) for resource in (PERSISTENTVOLUMECLAIMS, *OTHERS)))
         return Kind(RAYCLUSTERS, RayCluster, children, Observer(self.world.config, (PERSISTENTVOLUMECLAIMS, *OTHERS)), self.plan)
 
