@@ -28,11 +28,12 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an object would be."""
+    """Where an object would be, other than one that is known to be on its way out (`uid`)."""
 
     resource: Resource
     namespace: str
     name: str
+    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,11 +97,15 @@ def is_unsure(observed: Observed, cluster: RayCluster, new: NewPods, used: set[s
 
 
 def given_up(observed: Observed, cluster: RayCluster, new: NewPods, before: Lives, after: Lives) -> Iterator[Place]:
-    """The places of Pods that are taken for gone, so that their slots get new names."""
+    """The places of Pods that are taken for gone, or seen to go, so that their slots get new names."""
+    pods = {pod.name: pod for pod in observed.pods}
     for slot in new.slots:
         for life in range(before.of(new.group_name, slot.replica), after.of(new.group_name, slot.replica)):
             name = slot_name(cluster, new.group_name, new.hosts, slot, life)
-            if name in observed.gone and all(pod.name != name for pod in observed.pods):
+            pod = pods.get(name)
+            if pod is not None and pod.terminating:
+                yield Place(PODS, cluster.metadata.namespace, name, pod.metadata.uid)
+            elif pod is None and name in observed.gone:
                 yield Place(PODS, cluster.metadata.namespace, name)
 
 

@@ -189,6 +189,8 @@ class Applier:
                 meta = await self._lookup(place)
             except NotFound:
                 continue
+            if meta.uid == place.uid:
+                continue
             found = True
             if source := self._sources.get(place.resource):
                 self._visibility.wrote(outcome.key, source, meta.resource_version)

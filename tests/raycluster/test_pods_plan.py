@@ -168,6 +168,9 @@ def test_a_pod_that_is_taken_for_gone_is_asked_for_before_its_slot_gets_a_new_na
     (fence, *_) = plan(observed(cluster(group(replicas=1)), head(), gone=(worker_name(0),))).actions
     assert isinstance(fence, Fence)
     assert [place.name for place in fence.absent] == [worker_name(0)]
+    (fence, *_) = plan(observed(cluster(group(replicas=1)), head(), worker(0, terminating=True))).actions
+    assert isinstance(fence, Fence)
+    assert [(place.name, place.uid) for place in fence.absent] == [(worker_name(0), f"uid-{worker_name(0)}")], "another may have its name"
     (fence, *_) = plan(observed(cluster(group(replicas=0)), head(), worker(0))).actions
     assert isinstance(fence, Fence)
     assert fence.absent == (), "what is deleted here is known to be there"

@@ -172,7 +172,8 @@ async def test_a_fence_is_not_written_while_something_exists_that_was_taken_for_
     fence = Fence(THINGS, "default", "a", owner["resourceVersion"], {"lives": "1"}, "small", "r", (Place(PODS, "default", "p0"),))
     outcome = await hand.apply(fence, create("p1"))
     assert outcome.stale and not outcome.done and not hand.api.seen("PATCH") and not hand.api.seen("POST")
-    gone = replace(fence, absent=(Place(PODS, "default", "nobody"),))
+    leaving = Place(PODS, "default", "p0", hand.api.store.get("pods", "default", "p0")["metadata"]["uid"])
+    gone = replace(fence, absent=(Place(PODS, "default", "nobody"), leaving))
     assert len((await hand.apply(gone, create("p1"))).done) == 2
 
 
