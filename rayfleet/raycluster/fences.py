@@ -17,7 +17,7 @@ from rayfleet.resources import gcs_ft
 
 SCOPE = "lives"
 RAISED = "names of Pods that go must not come back"
-ASKED = "new names are of use only while our copy of the cluster is the newest"
+ASKED = "our copy of the cluster must be the newest"
 MOST_RAISES = 100
 SPARE_SLOTS = 16
 HEAD_SLOT = Slot(0, 0)

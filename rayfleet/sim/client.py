@@ -90,6 +90,8 @@ class SimClient:
         await leader.clock.sleep(self.latency())
         if fault == "lost-response":
             raise Unreachable("the answer was lost")
+        if request.verb != "delete":
+            leader.wrote(request, answer)
         if request.verb == "create":
             leader.seen.setdefault((owner_uid(answer), request.name), world.clock.now)
         return answer

@@ -19,7 +19,8 @@ def scale(chaos: Chaos) -> bool:
     if not groups:
         return False
     group = chaos.dice.choice(groups)
-    group["replicas"] = chaos.dice.randint(0, group["maxReplicas"])
+    group["replicas"] = chaos.dice.randint(0, group["maxReplicas"] + 2)
+    group["minReplicas"] = chaos.dice.choice((0, 0, 0, 1))
     return chaos.spec({"workerGroupSpecs": groups})
 
 

@@ -50,11 +50,24 @@ def pods_unmet(world: World, cluster: Obj) -> Iterator[str]:
     if heads != (0 if cluster["spec"].get("suspend") else 1):
         yield f"{heads} head Pods"
     hosts = {group["groupName"]: group.get("numOfHosts", 1) for group in cluster["spec"].get("workerGroupSpecs") or ()}
+    yield from mixed_replicas(pods, hosts)
     replicas = wanted(cluster)
     for group in sorted(groups.keys() | replicas.keys()):
         number, size = sum(groups.get(group, Counter()).values()), hosts.get(group, 1)
         if number != replicas.get(group, 0) * size:
             yield f"{number} Pods of group {group}, {replicas.get(group, 0)} x {size} wanted"
+
+
+def mixed_replicas(pods: list[Obj], hosts: dict[str, int]) -> Iterator[str]:
+    """Replicas whose hosts were not made together: a replica lives and goes as a whole."""
+    lives: dict[tuple[str, str], set[str]] = {}
+    for pod in pods:
+        marks = pod["metadata"].get("labels") or {}
+        if hosts.get(marks.get(labels.GROUP, ""), 1) > 1 and labels.REPLICA_INDEX in marks:
+            lives.setdefault((marks[labels.GROUP], marks[labels.REPLICA_INDEX]), set()).add(marks.get(labels.REPLICA_NAME, ""))
+    for (group, replica), names in lives.items():
+        if len(names) > 1:
+            yield f"replica {replica} of group {group} is of several lives: {', '.join(sorted(names))}"
 
 
 def services_unmet(world: World, cluster: Obj) -> Iterator[str]:

@@ -8,10 +8,11 @@ S4   objects of others are not touched
 S10  nothing is made for a suspended cluster, S11 nor for one that is seen to be gone or going
 S12  a cluster that is held by its finalizer is released when its clean-up has ended, or at its deadline
 S14  the spec is the users'
-S15  what is written to the cluster itself is tested against the version that was seen
+S15  what is written to the cluster itself is tested against the version that was seen, and nothing is decided before own writes are seen
 S16  everything stays in the cluster's namespace
 N1   no Pod gets the name of one that its maker had seen, nor of one that any operator deleted, as far as its maker knew when it decided
 W2   a status is written only when its meaning changed
+W4   a conflict, or a name that our own create took, is nothing to tell
 T1   no time in a status goes backwards, whatever the clock does
 """
 
@@ -28,6 +29,7 @@ from rayfleet.api.meta import JOBS, PERSISTENTVOLUMECLAIMS, PODS, RAYCLUSTERS, R
 from rayfleet.api.names import fixed_head_name
 from rayfleet.kube.errors import ApiError
 from rayfleet.planning.clock import parse_rfc3339
+from rayfleet.planning.plan import Event
 from rayfleet.raycluster.lives import parse_lives
 from rayfleet.sim.jobs import is_over
 from rayfleet.sim.leader import TURN, Turn
@@ -36,6 +38,7 @@ from rayfleet.sim.world import OPERATOR, World
 
 TIMES = ("lastUpdateTime", "stateTransitionTimes", "lastTransitionTime")
 REMEMBERED = 60
+WORTH_TELLING = ("belongs to somebody else", "have its labels been changed")  # of a name that is taken
 
 
 class Violation(AssertionError):
@@ -64,6 +67,8 @@ class Invariants:
 
     def __post_init__(self) -> None:
         self.world.store.auditors.append(self.check)
+        self.world.before.append(self.check_sight)
+        self.world.hearers.append(self.check_event)
 
     def check(self, request: Request, change: Change | None, error: ApiError | None) -> None:
         outcome = f"-> {error}" if error else "" if change else "-> nothing to change"
@@ -85,6 +90,16 @@ class Invariants:
         error = Violation(f"{invariant}: {text} (seed {self.world.seed}, {self.world.clock.elapsed:.3f} s)\n{story}")
         self.world.clock.fail(error)
         raise error
+
+    def check_sight(self, turn: Turn) -> None:
+        for (key, resource), version in turn.leader.written.items():
+            if key == turn.key and int(turn.leader.watches[resource].resource_version) < version:
+                self.fail("S15", f"{turn.leader.name} decides on {key} before it sees its own write to {resource.plural}")
+
+    def check_event(self, turn: Turn, event: Event) -> None:
+        taken = "already exists" in event.note and not any(word in event.note for word in WORTH_TELLING)
+        if event.type == "Warning" and (taken or "has been modified" in event.note):
+            self.fail("W4", f"{event.reason} is told of {turn.key}: {event.note}")
 
     def check_request(self, request: Request) -> None:
         turn = TURN.get()
@@ -222,7 +237,7 @@ class Invariants:
                     self.fail("S2", f"{request} leaves {number} workers in group {group}")
 
     def count_heads(self, request: Request, uid: str, heads: list[str]) -> None:
-        if is_head_create(request) and self.was_in_flight(uid):
+        if request.verb == "create" and (not is_head_create(request) or self.was_in_flight(uid)):
             self.late.add(request.name)
         if len(heads) < 2:
             return

@@ -31,6 +31,7 @@ from rayfleet.runtime.queue import Dispenser, WorkQueue
 from rayfleet.runtime.visibility import Visibility
 from rayfleet.sim.cache import WATCHED, LaggingWatch
 from rayfleet.sim.client import SimClient
+from rayfleet.sim.store import Obj, Request
 
 if TYPE_CHECKING:
     from rayfleet.sim.world import World
@@ -128,12 +129,18 @@ class Leader:
         self.controller.attach()
         self.seen: dict[tuple[str, str], float] = {}  # since when it knows of a Pod: by the owner's UID and the name
         self.watches[PODS].subscribe(self.see)
+        self.written: dict[tuple[Key, Resource], int] = {}  # the newest version of its own writes, by the object that they were for
 
     def see(self, old: Any, new: Any) -> None:
         """Also of a Pod whose owner is not known yet: another process made it for an object that is news here."""
         meta: ObjectMeta = (new or old).metadata
         if owner := controller_of(meta):
             self.seen.setdefault((owner.uid, meta.name), self.world.clock.now)
+
+    def wrote(self, request: Request, answer: Obj) -> None:
+        """The API has answered a write with this object."""
+        place = (TURN.get().key, request.resource)
+        self.written[place] = max(self.written.get(place, 0), int(answer["metadata"]["resourceVersion"]))
 
     def kind(self) -> Kind[Observed]:
         typed = (Child(PODS, PodView, calm=is_progress), Child(SERVICES, ServiceView), Child(JOBS, JobView))

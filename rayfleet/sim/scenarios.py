@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rayfleet.api import labels
-from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Key
+from rayfleet.api.meta import PODS, RAYCLUSTERS, ROLES, SERVICES, Key
 from rayfleet.kube.errors import Forbidden
 from rayfleet.sim.kubelet import FAILS, READY, key_of
 from rayfleet.sim.manifests import cluster, group
@@ -136,6 +136,26 @@ def foreign_service(world: World) -> None:
     world.apply({"apiVersion": "v1", "kind": "Service", "metadata": labelled, "spec": {"selector": {"app": "somebody-elses"}}})
 
 
+def second_head(world: World) -> None:
+    """Another operator's create of a head lands beside ours."""
+    first = head(world)
+    body = {
+        "metadata": {"labels": first["metadata"]["labels"], "ownerReferences": first["metadata"]["ownerReferences"]},
+        "spec": first["spec"],
+    }
+    world.user("create", PODS, Key(NAMESPACE, f"{NAME}-head-x2k7m"), body=body)
+
+
+def foreign_role(world: World) -> None:
+    """Somebody's Role of the name that the autoscaler's would have, with other rights."""
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    world.user("create", ROLES, Key(NAMESPACE, NAME), body={"metadata": {"labels": {"app": "somebody-elses"}}, "rules": rules})
+
+
+def remove_role(world: World) -> None:
+    world.delete(ROLES, NAME)
+
+
 def remove_service(world: World) -> None:
     world.delete(SERVICES, f"{NAME}-head-svc")
 
@@ -228,6 +248,24 @@ SCENARIOS = (
         (
             Step("a Service of the head's name exists; apply a head and 1 worker", then(foreign_service, apply(group("small", 1))), 30.0),
             Step("the Service is deleted", remove_service, 120.0),
+        ),
+    ),
+    Scenario(
+        "two-heads",
+        (
+            Step("apply a head and 1 worker", apply(group("small", 1))),
+            Step("another head Pod of the cluster appears", second_head),
+        ),
+    ),
+    Scenario(
+        "foreign-role",
+        (
+            Step(
+                "a Role of the autoscaler's name exists; apply a head and 1 worker with the autoscaler",
+                then(foreign_role, apply(group("small", 1), enableInTreeAutoscaling=True)),
+                30.0,
+            ),
+            Step("the Role is deleted", remove_role, 120.0),
         ),
     ),
     Scenario(

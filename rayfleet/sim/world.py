@@ -26,7 +26,7 @@ NAMESPACE = "default"
 
 
 class World:
-    """`planner` is the core under test; those in `before` hear of each plan before it is carried out."""
+    """`planner` is the core under test; those in `before` hear of each plan before it is carried out, `hearers` of each event."""
 
     def __init__(self, seed: int = 0, *, pace: Pace | None = None, planner: Planner = plan, config: Configuration | None = None) -> None:
         self.seed = seed
@@ -43,6 +43,7 @@ class World:
         self.started = 0
         self.actions: Counter[str] = Counter()
         self.before: list[Callable[[Turn], None]] = []
+        self.hearers: list[Callable[[Turn, Event], None]] = []
         self._trace = hashlib.sha256()
         self.store.watchers += [self.nodes.hear, self.jobs.hear]
         self.store.auditors.append(self.audit)
@@ -72,6 +73,8 @@ class World:
 
     def told(self, turn: Turn, event: Event) -> None:
         turn.events.append(event)
+        for hear in self.hearers:
+            hear(turn, event)
 
     def audit(self, request: Request, change: Change | None, error: ApiError | None) -> None:
         line = f"{self.clock.now:.6f} {request.actor} {request} {change.version if change else error}\n"
