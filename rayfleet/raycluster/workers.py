@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from rayfleet.api import labels
 from rayfleet.api.meta import PODS
 from rayfleet.api.names import Slot
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
@@ -113,6 +114,8 @@ def condemned(
                 why = "another host of its replica goes"
             elif lost_a_host(observed, cluster, group, index, [slots[pod.name].host for pod in replica], replica):
                 why = f"its replica has {len(replica)} of {group.num_of_hosts} hosts"
+            elif is_mixed(replica, slots):
+                why = "the hosts of its replica were not made together"
             else:
                 continue
             doomed |= {pod.name: why for pod in replica if pod.name not in doomed}
@@ -127,6 +130,12 @@ def lost_a_host(
     if missing and any(pod.ready for pod in replica):
         return True
     return any(was_seen_to_go(observed, cluster, group.group_name, group.num_of_hosts, slot) for slot in missing)
+
+
+def is_mixed(replica: Sequence[PodView], slots: Mapping[str, Slot]) -> bool:
+    """Are its hosts of two lives? So an operator with an old view may leave it; each host then waits for others that never come."""
+    named = {pod.metadata.label(labels.REPLICA_NAME) for pod in replica if pod.slot == slots[pod.name]}
+    return len(named - {""}) > 1
 
 
 def replicas_of(pods: Sequence[PodView], slots: dict[str, Slot]) -> dict[int, list[PodView]]:

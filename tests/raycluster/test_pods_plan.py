@@ -310,6 +310,13 @@ def test_a_cluster_of_another_manager_is_not_touched() -> None:
     assert plan(observed(cluster(group(), managedBy="kueue.x-k8s.io/multikueue"), services=())).done
 
 
+def test_a_replica_whose_hosts_are_of_two_lives_goes_as_a_whole() -> None:
+    lived = cluster(group(replicas=1, numOfHosts=2), annotations={"rayfleet.dev/lives": "small:0=1"})
+    made = plan(observed(lived, head(), worker(0, 0, hosts=2), worker(0, 1, hosts=2, lives=1)))
+    assert set(deleted(made).values()) == {"the hosts of its replica were not made together"} and len(deleted(made)) == 2
+    assert created(made) == ["demo-headless"]
+
+
 def test_a_fixed_head_name_is_used_again_once_the_old_head_is_gone() -> None:
     config = Configuration(enable_deterministic_head_pod_name=True)
     assert created(plan(observed(cluster(), config=config, gone=("demo-head",)))) == ["demo-head"]

@@ -10,7 +10,7 @@ import msgspec
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import decode_cluster
-from rayfleet.api.names import Slot, head_stem, slot_names, worker_stem
+from rayfleet.api.names import Slot, head_stem, replica_name, slot_names, worker_stem
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ChildView, PodView, ServiceView, V, decode_child
 from rayfleet.planning.actions import Create, Delete, Fence
@@ -87,7 +87,7 @@ def worker_name(replica: int, host: int = 0, *, group: str = "small", hosts: int
 def worker(replica: int, host: int = 0, *, group: str = "small", hosts: int = 1, lives: int = 0, name: str = "", **more: Any) -> PodView:
     marks = {labels.NODE_TYPE: labels.WORKER, labels.GROUP: group, labels.REPLICA_INDEX: str(replica)}
     if hosts > 1:
-        marks[labels.HOST_INDEX] = str(host)
+        marks |= {labels.HOST_INDEX: str(host), labels.REPLICA_NAME: replica_name(group, UID, replica, lives)}
     return pod(name or worker_name(replica, host, group=group, hosts=hosts, lives=lives), marks, **more)
 
 
