@@ -93,7 +93,7 @@ async def test_from_a_crd_that_comes_late_to_garbage_collection() -> None:
         assert {pod.metadata.name for pod in pods.values()} == {"a-0", "a-1", "a-2"}
         await manager.recorder.flushed()
         assert "CreatedPod" in {event["reason"] for event in await client.list(EVENTS, "default")}
-        assert (await client.get(LEASES, "rayfleet", "default"))["spec"]["holderIdentity"] == "one"
+        assert (await client.get(LEASES, "ray-operator-leader", "default"))["spec"]["holderIdentity"] == "one"
         await client.patch(THINGS, "a", "default", {"spec": {"replicas": 1}})
         await until(lambda: len(pods.values()) == 1)
         await client.delete(THINGS, "a", "default")

@@ -146,7 +146,7 @@ async def test_a_failed_pod_is_replaced_with_more_patience_each_time(api: FakeAp
         assert api.store.get("things", "default", "a")["metadata"]["annotations"] == {"lives": "1"}
         api.store.patch("pods", "default", "a-0", {"status": {"phase": "Failed"}}, True)
         await until(lambda: status(api, "a").get("phase") == "Pending" and not pods(api))
-        held = manager.controllers[0]._backoffs.of(Key("default", "a"), manager._clock.time())["pods"]
+        held = manager.controllers[0]._backoffs.of(Key("default", "a"), manager._clock.monotonic())["pods"]
         assert held.attempts == 2 and held.message == "it failed" and held.event == ""
         assert manager.controllers[0]._reader.gone(api.store.get("things", "default", "a")["metadata"]["uid"]) == {"a-0"}
 
