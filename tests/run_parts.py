@@ -20,6 +20,7 @@ PURE = [
     "rayfleet/planning",
     "rayfleet/resources",
     "rayfleet/raycluster",
+    "rayfleet/diagnosis",
     "rayfleet/ray/answer.py",
     "rayfleet/ray/jobs.py",
     "rayfleet/ray/serve.py",

@@ -20,6 +20,7 @@ COMMANDS = {
     "delete": "delete",
     "scale": "scale",
     "logs": "logs",
+    "explain": "explain",
     "token": "token",
     "plan": "plan",
     "diff": "diff",

@@ -14,8 +14,7 @@ STORAGE = ("csi", "ephemeral", "persistentVolumeClaim")
 # The port first, by the shell alone: `ray health-check` loads all of Ray at each try, and the starting head needs the CPU.
 SCRIPT = """\
 waited=0
-said="nothing listens there"
-until (exec 3<> /dev/tcp/{host}/{port}) 2> /dev/null && said=$(ray health-check --address {host}:{port} 2>&1); do
+until said=$( (exec 3<> /dev/tcp/{host}/{port}) 2>&1 ) && said=$(ray health-check --address {host}:{port} 2>&1); do
   if [ "$waited" -ge {quiet} ]; then
     echo "$waited s: the GCS at {host}:{port} does not answer yet: $said"
   fi

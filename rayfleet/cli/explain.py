@@ -1,0 +1,125 @@
+"""`rayfleet explain`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rayfleet.cli.failure import Failure
+from rayfleet.cli.logs import CLUSTER_WORDS
+from rayfleet.cli.options import api_options, client_of, connection_of, namespace_option
+from rayfleet.cli.output import dump_json, dump_yaml
+
+if TYPE_CHECKING:
+    from rayfleet.diagnosis.finding import Diagnosis, Finding
+    from rayfleet.kube.client import Client
+
+COLOURS = {"ready": "green", "suspended": "green", "starting": "yellow", "deleting": "yellow"}
+PODS_NAMED = 3
+
+
+@click.command()
+@click.argument("target", metavar="NAME | raycluster/NAME")
+@click.option("-o", "--output", type=click.Choice(["json", "yaml"]), help="Instead of text.")
+@namespace_option
+@api_options
+def command(target: str, output: str | None, namespace: str | None, **api: Any) -> None:
+    """Say why a RayCluster is in the state it is in, and what to try next.
+
+    From the cluster's conditions to its Pods, their Events and the line of the log. Reads, and changes nothing.
+    Ends with 0 when nothing is wrong, with 1 otherwise.
+
+    \b
+    Examples:
+      rayfleet explain one
+      rayfleet explain raycluster/one -n team -o json
+    """
+    name = name_of(target)
+    connection = connection_of(**api)
+
+    async def run() -> Diagnosis:
+        async with client_of(connection) as client:
+            return await explained(client, namespace or connection.namespace, name)
+
+    found = asyncio.run(run())
+    if output:
+        import msgspec
+
+        value = msgspec.to_builtins(found) | {"healthy": found.healthy}
+        click.echo(dump_json(value) if output == "json" else dump_yaml(value), nl=output == "json")
+    else:
+        show(found)
+    if not found.healthy:
+        raise click.exceptions.Exit(1)
+
+
+def name_of(target: str) -> str:
+    word, slash, name = target.rpartition("/")
+    if (slash and word.lower() not in CLUSTER_WORDS) or not name:
+        raise click.UsageError(f"{target!r} is not explained here; write a RayCluster's NAME or raycluster/NAME")
+    return name
+
+
+async def explained(client: Client, namespace: str, name: str) -> Diagnosis:
+    """Raises Failure, with names that are near, when there is no such cluster."""
+    from rayfleet.cli.situation import read_situation
+    from rayfleet.diagnosis.diagnose import diagnose
+    from rayfleet.kube.errors import NotFound
+
+    try:
+        return diagnose(await read_situation(client, namespace, name))
+    except NotFound as error:
+        raise Failure(f"there is no raycluster {name} in namespace {namespace}{await near(client, namespace, name)}") from error
+
+
+async def near(client: Client, namespace: str, name: str) -> str:
+    """What may have been meant instead: a like name here, or the same elsewhere."""
+    from difflib import get_close_matches
+
+    from rayfleet.api.meta import RAYCLUSTERS
+    from rayfleet.kube.errors import ApiError, NotFound
+
+    try:
+        found = await client.list(RAYCLUSTERS, metadata_only=True)
+    except NotFound:
+        return "; the API server does not know RayClusters at all: rayfleet crds | kubectl apply -f -"
+    except ApiError:
+        try:
+            found = await client.list(RAYCLUSTERS, namespace, metadata_only=True)
+        except ApiError:
+            return ""
+    here = sorted(each["metadata"]["name"] for each in found if each["metadata"]["namespace"] == namespace)
+    elsewhere = sorted(each["metadata"]["namespace"] for each in found if each["metadata"]["name"] == name)
+    if elsewhere:
+        return f"; there is one in {', '.join(elsewhere)}: add -n {elsewhere[0]}"
+    if likely := get_close_matches(name, here, n=3):
+        return f"; did you mean {' or '.join(likely)}?"
+    return f"; it has: {', '.join(here[:10])}" if here else ", nor any other"
+
+
+def show(found: Diagnosis) -> None:
+    colour = COLOURS.get(found.state, "red") if found.healthy else "red"
+    state = click.style(found.state, fg=colour, bold=True)
+    click.echo(f"raycluster {found.namespace}/{found.name}: {state}; {found.summary}")
+    for finding in found.findings:
+        click.echo()
+        show_finding(finding)
+    if found.healthy:
+        click.echo("Nothing is wrong with it.")
+    if found.notes:
+        click.echo()
+    for note in found.notes:
+        click.echo(f"  note       {note}")
+
+
+def show_finding(finding: Finding) -> None:
+    click.echo(f"{click.style(finding.seen, bold=True)} [{finding.problem}]")
+    more = len(finding.where) - PODS_NAMED
+    named = ", ".join(finding.where[:PODS_NAMED]) + (f" and {more} more" if more > 0 else "")
+    click.echo(f"  where      {named}")
+    for step in finding.why:
+        click.echo(f"  {click.style(step.source.ljust(10), fg='cyan')} {step.says}")
+    for number, line in enumerate(finding.advice):
+        click.echo(f"  {click.style('try'.ljust(10), fg='green') if not number else ' ' * 10} {line}")

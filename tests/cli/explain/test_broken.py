@@ -1,0 +1,76 @@
+"""`rayfleet explain` of broken clusters, as golden transcripts: every line of them is read by somebody in trouble.
+
+RAYFLEET_UPDATE_TRANSCRIPTS=1 writes the files anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import Result
+
+from tests.cli.explain.broken import CLUSTERS, Broken
+from tests.cli.explain.ward import Ward, ward
+
+HERE = Path(__file__).parent
+UPDATE = bool(os.environ.get("RAYFLEET_UPDATE_TRANSCRIPTS"))
+Type = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
+    with ward(tmp_path_factory.mktemp("ward")) as found:
+        for broken in CLUSTERS:
+            broken.apply(found, broken.namespace, broken.name)
+        yield found
+
+
+def plain(text: str) -> str:
+    """Without what is another in every run: the endings of Pods' names, in the order of their appearance, and UIDs."""
+    endings: dict[str, str] = {}
+
+    def named(found: re.Match[str]) -> str:
+        return f"{found[1]}-{endings.setdefault(found[2], str(len(endings) + 1))}"
+
+    text = re.sub(r"(FailedTo\w+) \(x\d+\)", r"\1", text)  # how often the operator has tried by now
+    text = re.sub(r"\b([a-z0-9-]+-(?:head|worker))-([bcdfghjklmnpqrstvwxz2456789]{5})(?![a-z0-9])", named, text)
+    return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "UID", text)
+
+
+@pytest.mark.parametrize("broken", CLUSTERS, ids=lambda broken: broken.name)
+def test_a_broken_cluster_is_explained(broken: Broken, place: Ward, invoke: Type) -> None:
+    broken.break_it(place, broken.namespace, broken.name)
+    words = ("explain", broken.name, "-n", broken.namespace, "--kubeconfig", str(place.kubeconfig))
+    result = invoke(*words)
+    assert result.exit_code == broken.code, (result.output, result.exception)
+    text = plain(result.output)
+    path = HERE / f"{broken.name}.golden"
+    if UPDATE:
+        path.write_text(text)
+    assert text == path.read_text()
+    assert "\x1b" not in result.output
+
+    in_json = invoke(*words, "-o", "json")
+    value = json.loads(in_json.output)
+    assert in_json.exit_code == broken.code
+    assert value["healthy"] == (broken.code == 0)
+    assert {step["source"] for finding in value["findings"] for step in finding["why"]} <= {
+        "condition",
+        "pod",
+        "event",
+        "log",
+        "object",
+        "spec",
+    }
+    assert [finding["try"] for finding in value["findings"]].count([]) == 0
+    assert yaml.safe_load(invoke(*words, "-o", "yaml").output).keys() == value.keys()
+
+
+def test_every_transcript_is_still_told() -> None:
+    assert {path.stem for path in HERE.glob("*.golden")} == {broken.name for broken in CLUSTERS}
