@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from rayfleet.runtime.lease import NAME
+
 
 class Right(NamedTuple):
     """Verbs on one resource; `names` limits them to objects of these names."""
@@ -20,7 +22,7 @@ class Right(NamedTuple):
         return {"apiGroups": [self.group], "resources": [self.resource], **limits, "verbs": list(self.verbs)}
 
 
-LEASE = "ray-operator-leader"  # KubeRay's name
+LEASE = NAME
 
 CHILD = ("get", "list", "watch", "create", "patch", "delete")  # get: who holds a name that is taken?
 

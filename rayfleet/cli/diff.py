@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -48,8 +49,20 @@ def command(files: tuple[str, ...], namespace: str | None, output: str, file: st
     Example:
       rayfleet diff -f changed.yaml && echo nothing to do
     """
-    try:
+    with troubled():
         cases = compared(files, namespace, configuration_of(file, gates, os.environ), api)
+    if output == "json":
+        click.echo(dump_json(cases))
+    else:
+        click.echo("\n".join(line for case in cases for line in lines_of(case)))
+    return SOMETHING if any(case["changes"] for case in cases) else NOTHING
+
+
+@contextmanager
+def troubled() -> Iterator[None]:
+    """What fails inside is a question that could not be answered. Raises Trouble, UsageError."""
+    try:
+        yield
     except click.UsageError:
         raise
     except click.ClickException as error:
@@ -58,11 +71,6 @@ def command(files: tuple[str, ...], namespace: str | None, output: str, file: st
         if (text := explain(error)) is None:
             raise
         raise Trouble(text) from error
-    if output == "json":
-        click.echo(dump_json(cases))
-    else:
-        click.echo("\n".join(line for case in cases for line in lines_of(case)))
-    return SOMETHING if any(case["changes"] for case in cases) else NOTHING
 
 
 def compared(files: tuple[str, ...], namespace: str | None, configuration: Configuration, api: dict[str, Any]) -> list[dict[str, Any]]:

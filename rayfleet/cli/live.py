@@ -43,26 +43,34 @@ async def as_applied(client: Client, file: Obj) -> Case:
     """Raises ApiError."""
     from rayfleet.cli.merge import merged, patch_for
     from rayfleet.kube.errors import NotFound
-    from rayfleet.raycluster.children import OTHERS, UNREAD
 
     namespace, name = file["metadata"]["namespace"], file["metadata"]["name"]
     try:
         found = await client.get(RAYCLUSTERS, name, namespace)
     except NotFound:
         return Case(file)
-    kinds = (PODS, SERVICES, PERSISTENTVOLUMECLAIMS, *OTHERS, ROUTES)
-    children = [await listed(client, resource, namespace, resource in UNREAD) for resource in kinds]
-    return Case(merged(found, patch_for(found, file)), found, tuple(child for group in children for child in group))
+    children, _ = await children_in(client, namespace)
+    return Case(merged(found, patch_for(found, file)), found, children)
 
 
-async def listed(client: Client, resource: Resource, namespace: str, metadata_only: bool) -> list[Obj]:
-    """Kinds that few clusters need may be unknown to the server, or not for everybody to see."""
+async def children_in(client: Client, namespace: str) -> tuple[tuple[Obj, ...], frozenset[Resource]]:
+    """All that may hang below the clusters of a namespace, and the kinds that may not be listed. Raises ApiError for Pods and Services.
+
+    Kinds that few clusters need may be unknown to the server: then there are none.
+    """
     from rayfleet.kube.errors import Forbidden, NotFound
+    from rayfleet.raycluster.children import OTHERS, UNREAD
 
-    try:
-        found = await client.list(resource, namespace, metadata_only=metadata_only)
-    except (NotFound, Forbidden):
-        if resource in (PODS, SERVICES):
-            raise
-        return []
-    return [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in found]
+    found: list[Obj] = []
+    hidden = set()
+    for resource in (PODS, SERVICES, PERSISTENTVOLUMECLAIMS, *OTHERS, ROUTES):
+        try:
+            items = await client.list(resource, namespace, metadata_only=resource in UNREAD)
+        except (NotFound, Forbidden) as error:
+            if resource in (PODS, SERVICES):
+                raise
+            if isinstance(error, Forbidden):
+                hidden.add(resource)
+            continue
+        found += ({**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in items)
+    return tuple(found), frozenset(hidden)

@@ -24,6 +24,7 @@ COMMANDS = {
     "token": "token",
     "plan": "plan",
     "diff": "diff",
+    "migrate": "migrate",
     "render": "render",
     "crds": "crds",
     "run": "run",

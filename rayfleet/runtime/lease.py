@@ -27,16 +27,19 @@ from rayfleet.runtime.rivals import HOLDER, WATCHES, Rivals, holder_of, marks
 
 log = logging.getLogger(__name__)
 
+NAME = "ray-operator-leader"
+"""KubeRay's, so that the two exclude each other."""
+
 
 @dataclass(frozen=True, slots=True)
 class LeaseSettings:
     """Seconds: others wait `duration`, we give up after `renew_deadline`, and try every `retry`. `identity` is this process' own name.
 
-    `watched` are the namespaces that the process looks after, () for all. The name is KubeRay's, so that the two exclude each other.
+    `watched` are the namespaces that the process looks after, () for all.
     """
 
     namespace: str
-    name: str = "ray-operator-leader"
+    name: str = NAME
     identity: str = field(default_factory=lambda: f"{socket.gethostname()}-{secrets.token_hex(4)}")
     duration: float = 15.0
     renew_deadline: float = 10.0
