@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from deploy.rights import BASE, ELECTION, GATED, RIVALS, ROUTES, TOKENS, Right, rules
 from rayfleet.api.crds import crds
+from rayfleet.cli.rights import BASE, ELECTION, GATED, RIVALS, ROUTES, TOKENS, Right, rules
 from rayfleet.version import VERSION
 
 NAME = "rayfleet"

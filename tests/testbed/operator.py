@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from deploy.objects import NAME, SYSTEM_NAMESPACE
-from deploy.rights import LEASE as LEASE_NAME
+from rayfleet.cli.rights import LEASE as LEASE_NAME
 from testbed.audit import Asked
 from testbed.control_plane import ControlPlane, free_port
 from testbed.process import Process

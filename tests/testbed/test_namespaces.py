@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deploy.objects import NAME
-from deploy.rights import WORK, rules
+from rayfleet.cli.rights import WORK, rules
 from testbed.control_plane import ControlPlane
 from tests.testbed.operator import Operators
 from tests.testbed.place import Place

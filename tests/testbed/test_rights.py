@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from deploy.objects import NAME, SYSTEM_NAMESPACE, gates, single_namespace
-from deploy.rights import AUTOSCALING, CLEANUP, CLUSTERS, ELECTION, GATED, HANDED_ON, INGRESS, RIVALS, TOKENS, WORK, Right
 from rayfleet.api import labels, names
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import PODS, RAYCLUSTERS, ObjectMeta
+from rayfleet.cli.rights import AUTOSCALING, CLEANUP, CLUSTERS, ELECTION, GATED, HANDED_ON, INGRESS, RIVALS, TOKENS, WORK, Right
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
 from rayfleet.planning.actions import Create
