@@ -112,7 +112,7 @@ def wanted_children(observed: Observed, cluster: RayCluster) -> Iterator[Wanted]
     yield Wanted(SERVICES, services.head_service(cluster, observed.config), "the cluster has no head Service")
     if any(group.num_of_hosts > 1 for group in spec.worker_group_specs):
         yield Wanted(SERVICES, services.headless_service(cluster), "replicas of several hosts need names in DNS")
-    if cluster.metadata.annotation(labels.ENABLE_SERVE_SERVICE) == "true":
+    if cluster.metadata.annotation(labels.ENABLE_SERVE_SERVICE) == "true" and services.serve_ports(cluster):
         yield Wanted(SERVICES, services.serve_service(cluster), f"the annotation {labels.ENABLE_SERVE_SERVICE} asks for it")
 
 

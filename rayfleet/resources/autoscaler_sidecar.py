@@ -14,7 +14,7 @@ from rayfleet.api.raycluster import AutoscalerOptions, RayCluster
 from rayfleet.api.template import absent
 from rayfleet.resources import auth, env, tls
 from rayfleet.resources.pod_template import object_of, ray_container, template_of
-from rayfleet.resources.volumes import with_shared_logs
+from rayfleet.resources.volumes import mount_of_logs, with_shared_logs
 
 Manifest = dict[str, Any]
 NAME = "autoscaler"
@@ -56,6 +56,7 @@ def with_autoscaler(
 
 def container(options: AutoscalerOptions, ray: Mapping[str, Any], logs: Manifest, shell: list[str]) -> Manifest:
     given = [msgspec.json.decode(variable) for variable in options.env]
+    mounts = [msgspec.json.decode(mount) for mount in options.volume_mounts]
     made: Manifest = {
         "name": NAME,
         "image": options.image or ray.get("image", ""),
@@ -64,7 +65,7 @@ def container(options: AutoscalerOptions, ray: Mapping[str, Any], logs: Manifest
         "args": list(options.args) or [COMMAND],
         "env": [*own_variables(), *given],
         "resources": {"limits": dict(SMALL), "requests": dict(SMALL)} if absent(options.resources) else object_of(options.resources),
-        "volumeMounts": [*(msgspec.json.decode(mount) for mount in options.volume_mounts), logs],
+        "volumeMounts": mounts if mount_of_logs(mounts) else [*mounts, logs],
     }
     if options.env_from:
         made["envFrom"] = [msgspec.json.decode(source) for source in options.env_from]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rayfleet.resources import env
+
 NAME = "wait-gcs-ready"
 COPIED = ("image", "imagePullPolicy", "securityContext")
 QUIET_SECONDS = 120
@@ -49,7 +51,7 @@ def wait_container(
         **image_of(ray),
         "command": shell,
         "args": [SCRIPT.format(host=host, port=port, quiet=QUIET_SECONDS, pause=pause)],
-        "env": [*(dict(variable) for variable in ray.get("env") or ()), *variables],
+        "env": env.merged(ray.get("env") or (), variables),
         **({"volumeMounts": mounts} if mounts else {}),
         "resources": {"limits": dict(small), "requests": dict(small)},
     }

@@ -179,5 +179,5 @@ def with_init_addresses(spec: Manifest, variables: list[env.Variable]) -> Manife
 
 
 def overwrite_annotation(cluster: RayCluster) -> dict[str, str]:
-    value = cluster.metadata.annotation(labels.OVERWRITE_COMMAND)
-    return {labels.OVERWRITE_COMMAND: value} if value else {}
+    """Copied only where it says yes: a template may say so for itself."""
+    return {labels.OVERWRITE_COMMAND: "true"} if cluster.metadata.annotation(labels.OVERWRITE_COMMAND).lower() == "true" else {}

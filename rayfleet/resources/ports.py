@@ -24,7 +24,7 @@ PARAMETERS: Mapping[str, str] = {
 
 def port_of(name: str, params: Mapping[str, str]) -> int:
     """The port that the named service listens on, given the start parameters of its node."""
-    value = params.get(PARAMETERS.get(name, ""), "").strip()
+    value = params.get(PARAMETERS.get(name, ""), "").strip("'\" \t\n")  # in the shell's quotes it is the same port
     return int(value) if value.isdecimal() else DEFAULTS[name]
 
 

@@ -59,7 +59,9 @@ def with_resources(params: dict[str, str], resources: Mapping[str, Any], overrid
         found["memory"] = str(memory)
     if gpu := first_gpu(limits):
         found["num-gpus"] = gpu
-    given = literal_json(params.get("resources", ""))
+    given = literal_json(params["resources"]) if params.get("resources") else {}
+    if given is None:  # only the shell knows what they are
+        return {**found, **params}
     custom = dict(given)
     for name, amount in sorted(overrides.items()):
         key = "num-gpus" if is_gpu(name.lower()) else {"cpu": "num-cpus", "memory": "memory"}.get(name.lower())
@@ -101,8 +103,8 @@ def with_labels(params: dict[str, str], marks: Mapping[str, str]) -> dict[str, s
     return {**params, "labels": ",".join(f"{name}={value}" for name, value in sorted(marks.items()))}
 
 
-def literal_json(value: str) -> dict[str, Any]:
-    """The `resources` parameter as an object, from plain JSON or from JSON in shell quotes; {} when it is neither."""
+def literal_json(value: str) -> dict[str, Any] | None:
+    """The `resources` parameter as an object, from plain JSON or from JSON in shell quotes; None when it is neither."""
     for text in (value, unquoted(value)):
         try:
             found = json.loads(text)
@@ -110,7 +112,7 @@ def literal_json(value: str) -> dict[str, Any]:
             continue
         if isinstance(found, dict):
             return found
-    return {}
+    return None
 
 
 def number(amount: str) -> int | float:

@@ -58,12 +58,20 @@ def head_marks(cluster: RayCluster) -> dict[str, str]:
 def head_ports(cluster: RayCluster) -> list[Manifest]:
     """The head container's declared ports, else Ray's own as the start parameters set them; metrics always."""
     group = cluster.spec.head_group_spec
-    declared = dict(ports.container_ports(ray_container(template_of(group.template))))
-    wanted = declared or {name: ports.port_of(name, group.ray_start_params) for name in HEAD_PORTS}
+    wanted = {**declared_ports(cluster)}
     wanted.setdefault(ports.METRICS, ports.port_of(ports.METRICS, group.ray_start_params))
+    return [{**port, "appProtocol": "tcp"} for port in service_ports(wanted)]
+
+
+def declared_ports(cluster: RayCluster) -> dict[str, int]:
+    group = cluster.spec.head_group_spec
+    declared = dict(ports.container_ports(ray_container(template_of(group.template))))
+    return declared or {name: ports.port_of(name, group.ray_start_params) for name in HEAD_PORTS}
+
+
+def service_ports(wanted: Mapping[str, int]) -> list[Manifest]:
     return [
-        {"name": name, "port": number, "targetPort": number, "protocol": "TCP", "appProtocol": "tcp"}
-        for name, number in sorted(one_name_each(wanted).items())
+        {"name": name, "port": number, "targetPort": number, "protocol": "TCP"} for name, number in sorted(one_name_each(wanted).items())
     ]
 
 
@@ -103,11 +111,15 @@ def headless_service(cluster: RayCluster) -> Manifest:
     }
 
 
+def serve_ports(cluster: RayCluster) -> list[Manifest]:
+    """The head's ports that are called `serve` or `serve-...`; without a declared port, Serve's own."""
+    declared = declared_ports(cluster)
+    return service_ports({name: number for name, number in declared.items() if f"{name}-".startswith(f"{ports.SERVE}-")})
+
+
 def serve_service(cluster: RayCluster) -> Manifest:
-    """Leads to Ray Serve's proxies; made for a cluster that asks for it by annotation."""
+    """Leads to Ray Serve's proxies; made for a cluster that asks for it by annotation and has `serve_ports`."""
     name = cluster.metadata.name
-    declared = dict(ports.container_ports(ray_container(template_of(cluster.spec.head_group_spec.template))))
-    port = declared.get(ports.SERVE, ports.DEFAULTS[ports.SERVE])
     marks = {
         labels.ORIGINATED_FROM_NAME: name,
         labels.ORIGINATED_FROM_KIND: "RayCluster",
@@ -125,6 +137,6 @@ def serve_service(cluster: RayCluster) -> Manifest:
         "spec": {
             "type": cluster.spec.head_group_spec.service_type or "ClusterIP",
             "selector": {labels.CLUSTER: name},
-            "ports": [{"name": ports.SERVE, "port": port, "targetPort": port, "protocol": "TCP"}],
+            "ports": serve_ports(cluster),
         },
     }

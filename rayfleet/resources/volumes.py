@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 SHARED_MEMORY = "shared-mem"
@@ -36,11 +36,14 @@ def size_limit(container: Mapping[str, Any]) -> dict[str, str]:
 def with_shared_logs(spec: dict[str, Any], ray: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """An emptyDir at /tmp/ray, unless the user mounts something there; and the mount that the sidecar shares."""
     mounts = list(ray.get("volumeMounts") or ())
-    for mount in mounts:
-        if mount.get("mountPath", "").rstrip("/") == LOGS_PATH:
-            return spec, ray, mount
+    if found := mount_of_logs(mounts):
+        return spec, ray, found
     mount = {"name": LOGS, "mountPath": LOGS_PATH}
     volumes = list(spec.get("volumes") or ())
     if not any(volume.get("name") == LOGS for volume in volumes):
         volumes.append({"name": LOGS, "emptyDir": {}})
     return {**spec, "volumes": volumes}, {**ray, "volumeMounts": [*mounts, mount]}, mount
+
+
+def mount_of_logs(mounts: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
+    return next((mount for mount in mounts if mount.get("mountPath", "").rstrip("/") == LOGS_PATH), None)

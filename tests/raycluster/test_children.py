@@ -137,6 +137,13 @@ def test_a_serve_service_comes_and_goes_with_its_annotation() -> None:
     assert list(deleted(plan(observed(cluster(), head(), services=both)))) == ["demo-serve-svc"]
 
 
+def test_without_a_port_for_it_there_is_no_serve_service_and_everything_else() -> None:
+    own = template(ports=[{"name": "dashboard", "containerPort": 8265}])
+    asked = cluster(annotations={"ray.io/enable-serve-service": "true"}, headGroupSpec={"template": own})
+    (made,) = created(plan(observed(asked)))
+    assert made.startswith("demo-head-")
+
+
 def test_what_a_user_hung_below_a_cluster_is_left_alone() -> None:
     own = services.serve_service(cluster())
     own["metadata"]["name"] = "my-own"

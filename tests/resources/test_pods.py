@@ -57,6 +57,23 @@ def test_a_template_may_keep_its_own_command() -> None:
     assert (ray["command"], ray.get("args")) == (["/start.sh"], None)
 
 
+def test_the_autoscaler_writes_its_log_where_ray_reads_it() -> None:
+    own = {"name": "mine", "mountPath": "/tmp/ray/", "subPath": "ray"}
+    pod = head_of(cluster(headGroupSpec={"template": template(volumeMounts=[own])}, enableInTreeAutoscaling=True))
+    assert pod["spec"]["containers"][1]["volumeMounts"] == [own]
+    assert "ray-logs" not in {volume["name"] for volume in pod["spec"]["volumes"]}
+    elsewhere = cluster(enableInTreeAutoscaling=True, autoscalerOptions={"volumeMounts": [own]})
+    assert head_of(elsewhere)["spec"]["containers"][1]["volumeMounts"] == [own], "a path may be mounted once"
+
+
+@pytest.mark.parametrize(("of_cluster", "of_template", "kept"), [("false", "true", True), ("True", "false", True), ("false", "no", False)])
+def test_the_annotation_of_the_cluster_only_adds_to_that_of_the_template(of_cluster: str, of_template: str, kept: bool) -> None:
+    key = "ray.io/overwrite-container-cmd"
+    own = {**template(command=["/start.sh"]), "metadata": {"annotations": {key: of_template}}}
+    pod = head_of(cluster(headGroupSpec={"template": own}, annotations={key: of_cluster}))
+    assert (pod["spec"]["containers"][0]["command"] == ["/start.sh"], pod["metadata"]["annotations"][key] == "true") == (kept, kept)
+
+
 @pytest.mark.parametrize("given", [{"annotations": {"ray.io/overwrite-container-cmd": "true"}}, {"text": "ray start --head --block"}])
 def test_a_user_who_starts_ray_keeps_the_command(given: dict[str, Any]) -> None:
     text = given.pop("text", "sleep 1")

@@ -73,6 +73,12 @@ def test_accelerators_join_the_users_own_resources() -> None:
     assert json.loads(params["resources"]) == {"disk": 1, "neuron_cores": 4}
 
 
+def test_resources_that_only_the_shell_knows_stay_as_they_are() -> None:
+    limits = {"limits": {"google.com/tpu": "4", "nvidia.com/gpu": "1"}}
+    params = worker_params({"resources": "$MINE"}, "h:1", limits, {}, {})
+    assert (params["resources"], params["num-gpus"]) == ("$MINE", "1")
+
+
 def test_nothing_is_told_of_a_limit_of_none() -> None:
     params = head_params({}, {"limits": {"cpu": "0", "memory": "0"}, "requests": {"cpu": "1500m"}}, {}, {})
     assert (params["num-cpus"], "memory" in params) == ("2", False)

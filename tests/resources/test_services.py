@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from rayfleet.api.config import Configuration
 from rayfleet.resources import services
 from tests.raycluster.vocabulary import cluster, template
@@ -71,6 +73,26 @@ def test_a_null_service_is_no_service() -> None:
 def test_a_cluster_ip_can_be_asked_for() -> None:
     spec = head_service(cluster(), Configuration(enable_ray_head_cluster_ip_service=True))["spec"]
     assert "clusterIP" not in spec
+
+
+@pytest.mark.parametrize(
+    ("declared", "found"),
+    [
+        ({}, {"serve": 8000}),
+        ({"dashboard": 8265}, {}),
+        ({"serve": 9000, "serve-grpc": 9001, "served": 1}, {"serve": 9000, "serve-grpc": 9001}),
+        ({"http": 8000, "serve": 8000}, {"serve": 8000}),
+    ],
+)
+def test_a_serve_service_has_the_ports_that_are_called_so(declared: dict[str, int], found: dict[str, int]) -> None:
+    given = template(ports=[{"name": name, "containerPort": number} for name, number in declared.items()])
+    assert ports_of(services.serve_service(cluster(headGroupSpec={"template": given}))) == found
+
+
+@pytest.mark.parametrize("value", ["6390", " 6390 ", "'6390'", '"6390"'])
+def test_a_port_is_the_same_in_every_form_of_its_parameter(value: str) -> None:
+    given = {"rayStartParams": {"port": value}, "template": template()}
+    assert ports_of(head_service(cluster(headGroupSpec=given)))["gcs-server"] == 6390
 
 
 def test_a_serve_service_leads_to_the_port_called_serve() -> None:
