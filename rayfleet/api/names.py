@@ -72,6 +72,11 @@ def worker_policy_name(cluster: str, group: str) -> str:
     return f"{cluster}-workers-{group}"
 
 
+def other_account_name(cluster: str) -> str:
+    """Where another cluster has the usual one: cut at the end, with a hash of what was cut."""
+    return f"{cluster[: STEM_LIMIT - SUFFIX_LENGTH - 1]}-{suffix(cluster)}"
+
+
 def clipped(name: str) -> str:
     """KubeRay's form of a long name: its last 50 characters, the first of which may be no digit and no punctuation."""
     tail = name[-STEM_LIMIT:]

@@ -28,6 +28,7 @@ from rayfleet.api.names import (
     head_policy_name,
     headless_service_name,
     ingress_name,
+    other_account_name,
     route_name,
     serve_service_name,
     worker_policy_name,
@@ -39,6 +40,11 @@ from rayfleet.planning.convergence import drift
 from rayfleet.raycluster import certificates
 from rayfleet.raycluster.observed import Observed
 from rayfleet.resources import auth, ingress, network_policy, rbac, services, tls
+
+ACCOUNTS = (SERVICEACCOUNTS, ROLES, ROLEBINDINGS)
+"""What the autoscaler needs, all of one name."""
+NAME_CONFLICT = "NameConflict"
+"""What a refusal is called where the name is somebody else's."""
 
 OTHERS = (SERVICEACCOUNTS, ROLES, ROLEBINDINGS, INGRESSES, SECRETS, NETWORKPOLICIES, ISSUERS, CERTIFICATES)
 """The kinds of children besides Pods and Services; with Routes where the API serves them. See `others`."""
@@ -94,11 +100,11 @@ def wanted_children(observed: Observed, cluster: RayCluster) -> Iterator[Wanted]
     for resource, manifest in certificates.wanted_certificates(observed, cluster):
         yield Wanted(resource, manifest, "tlsOptions asks for it")
     if spec.enable_in_tree_autoscaling:
-        why = "the autoscaler beside the head needs it"
+        why, account = "the autoscaler beside the head needs it", account_of(observed, cluster)
         if not rbac.given_account(cluster):
-            yield Wanted(SERVICEACCOUNTS, rbac.service_account(cluster), why)
-        yield Wanted(ROLES, rbac.role(cluster), why)
-        yield Wanted(ROLEBINDINGS, rbac.role_binding(cluster), why)
+            yield Wanted(SERVICEACCOUNTS, rbac.service_account(cluster, account), why)
+        yield Wanted(ROLES, rbac.role(cluster, account), why)
+        yield Wanted(ROLEBINDINGS, rbac.role_binding(cluster, account), why)
     if spec.head_group_spec.enable_ingress:
         why = "enableIngress asks for it"
         if observed.config.has_routes and not observed.config.use_ingress_on_openshift:
@@ -114,6 +120,16 @@ def wanted_children(observed: Observed, cluster: RayCluster) -> Iterator[Wanted]
         yield Wanted(SERVICES, services.headless_service(cluster), "replicas of several hosts need names in DNS")
     if cluster.metadata.annotation(labels.ENABLE_SERVE_SERVICE) == "true" and services.serve_ports(cluster):
         yield Wanted(SERVICES, services.serve_service(cluster), f"the annotation {labels.ENABLE_SERVE_SERVICE} asks for it")
+
+
+def account_of(observed: Observed, cluster: RayCluster) -> str:
+    """The name of the autoscaler's ServiceAccount, Role and RoleBinding: the usual one, as KubeRay cuts it, unless another cluster with the
+    same end to its name was there before."""
+    usual, other = account_name(cluster.metadata.name), other_account_name(cluster.metadata.name)
+    first = ROLES if rbac.given_account(cluster) else SERVICEACCOUNTS
+    failure = observed.backoffs.get(scope_of(first, usual))
+    taken = usual != cluster.metadata.name and failure is not None and failure.event == NAME_CONFLICT
+    return other if taken or find(observed.owned(first), other) else usual
 
 
 def converge(observed: Observed, child: Wanted) -> Iterator[Action]:
@@ -185,7 +201,7 @@ def is_ours(cluster: RayCluster, resource: Resource, found: ChildView) -> bool:
         return found.name == head_policy_name(name) or found.name.startswith(worker_policy_name(name, ""))
     if resource in (CERTIFICATES, ISSUERS):
         return found.name in tls.names(cluster)
-    return found.name in (account_name(name), ingress_name(name), route_name(name))
+    return found.name in (account_name(name), other_account_name(name), ingress_name(name), route_name(name))
 
 
 def target(observed: Observed, resource: Resource, name: str, verb: str) -> dict[str, Any]:

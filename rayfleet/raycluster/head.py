@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from rayfleet.api import labels
 from rayfleet.api.meta import PODS, SERVICEACCOUNTS
-from rayfleet.api.names import Slot, account_name
+from rayfleet.api.names import Slot
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView
 from rayfleet.planning.actions import Create, Delete, Subject
 from rayfleet.planning.conditions import is_true
+from rayfleet.raycluster.children import account_of
 from rayfleet.raycluster.claim import lacks_claim
 from rayfleet.raycluster.fences import HEAD_SLOT
 from rayfleet.raycluster.observed import Observed
@@ -36,7 +37,7 @@ class NewHead:
             resource=PODS,
             namespace=cluster.metadata.namespace,
             name=name,
-            manifest=head_pod(cluster, name, observed.config),
+            manifest=head_pod(cluster, name, observed.config, account_of(observed, cluster)),
             scope=SCOPE,
             reason=self.reason,
             subject=SUBJECT,
@@ -70,7 +71,7 @@ def superfluous(heads: tuple[PodView, ...]) -> list[PodView]:
 def lacks_account(observed: Observed, cluster: RayCluster) -> bool:
     """Is the autoscaler's own ServiceAccount still to be seen?"""
     needed = bool(cluster.spec.enable_in_tree_autoscaling) and not given_account(cluster)
-    return needed and not any(account.name == account_name(cluster.metadata.name) for account in observed.owned(SERVICEACCOUNTS))
+    return needed and not any(account.name == account_of(observed, cluster) for account in observed.owned(SERVICEACCOUNTS))
 
 
 def stays_away(cluster: RayCluster) -> bool:

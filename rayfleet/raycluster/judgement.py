@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import Condition
-from rayfleet.api.names import head_stem, worker_stem
+from rayfleet.api.names import account_name, head_stem, worker_stem
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView
 from rayfleet.planning.backoff import Backoff
 from rayfleet.planning.conditions import find, is_true
 from rayfleet.raycluster import certificates
+from rayfleet.raycluster.children import ACCOUNTS, account_of, scope_of
 from rayfleet.raycluster.counters import desired_workers
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.workers import scope, wanted_replicas
@@ -122,6 +123,8 @@ def is_missed(observed: Observed, cluster: RayCluster, failure: Backoff) -> bool
                 have = sum(not pod.terminating for pod in observed.workers(group.group_name))
                 return have < wanted_replicas(group) * group.num_of_hosts
         return False
+    if failure.scope in {scope_of(resource, account_name(cluster.metadata.name)) for resource in ACCOUNTS}:
+        return account_of(observed, cluster) == account_name(cluster.metadata.name)
     return True
 
 

@@ -9,7 +9,6 @@ import msgspec
 
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
-from rayfleet.api.names import account_name
 from rayfleet.api.raycluster import AutoscalerOptions, RayCluster
 from rayfleet.api.template import absent
 from rayfleet.resources import auth, env, tls
@@ -43,15 +42,14 @@ def version_variables(cluster: RayCluster) -> list[env.Variable]:
 
 
 def with_autoscaler(
-    cluster: RayCluster, spec: Manifest, ray: Manifest, shell: list[str], config: Configuration
+    cluster: RayCluster, spec: Manifest, ray: Manifest, shell: list[str], config: Configuration, account: str
 ) -> tuple[Manifest, Manifest]:
-    """The head's Pod spec with the sidecar and its account, and the Ray container with the logs that both share."""
+    """The head's Pod spec with the sidecar and its account (the user's wins), and the Ray container with the logs that both share."""
     spec, ray, mount = with_shared_logs(spec, ray)
     options = cluster.spec.autoscaler_options or AutoscalerOptions()
     sidecar = tls.with_tls(cluster, auth.with_auth(cluster, container(options, ray, mount, shell), config))
     containers = [*(spec.get("containers") or [{}]), sidecar]
-    account = spec.get("serviceAccountName") or account_name(cluster.metadata.name)
-    return {**spec, "containers": containers, "serviceAccountName": account}, ray
+    return {**spec, "containers": containers, "serviceAccountName": spec.get("serviceAccountName") or account}, ray
 
 
 def container(options: AutoscalerOptions, ray: Mapping[str, Any], logs: Manifest, shell: list[str]) -> Manifest:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
-from rayfleet.api.names import Slot, replica_name
+from rayfleet.api.names import Slot, account_name, replica_name
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
 from rayfleet.resources import auth, defaults, env, gcs_ft, ports, ray_start, tls
 from rayfleet.resources.autoscaler_sidecar import is_v2, version_variables, with_autoscaler
@@ -23,8 +23,8 @@ Manifest = dict[str, Any]
 ULIMIT = "ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536}"
 
 
-def head_pod(cluster: RayCluster, name: str, config: Configuration) -> Manifest:
-    """The head Pod of the given name."""
+def head_pod(cluster: RayCluster, name: str, config: Configuration, account: str = "") -> Manifest:
+    """The head Pod of the given name. `account` is the autoscaler's ServiceAccount, the usual one when it is not given."""
     group = cluster.spec.head_group_spec
     template = template_of(group.template)
     given, ray = protected(cluster, labels.HEAD, template, config)
@@ -40,7 +40,7 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration) -> Manifest:
     spec = with_init_addresses(given, env.address_variables(cluster, config, head_service_of(cluster)))
     spec, ray = gcs_ft.with_storage(cluster, *with_shared_memory(spec, ray, params))
     if cluster.spec.enable_in_tree_autoscaling:
-        spec, ray = with_autoscaler(cluster, spec, ray, shell(config), config)
+        spec, ray = with_autoscaler(cluster, spec, ray, shell(config), config, account or account_name(cluster.metadata.name))
     spec, ray = with_collector(cluster, labels.HEAD, params, spec, ray, config)
     spec = with_sidecars(with_restart_policy(cluster, spec), config.head_sidecar_containers)
     marks = pod_labels(cluster.metadata.name, labels.HEAD, labels.HEAD_GROUP)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from rayfleet.api.meta import ROLES
-from rayfleet.api.names import account_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.resources.ownership import cluster_labels, owner_reference
 from rayfleet.resources.pod_template import template_of
@@ -18,12 +17,12 @@ RULES = [
 ]
 
 
-def metadata(cluster: RayCluster) -> Manifest:
-    name = cluster.metadata.name
+def metadata(cluster: RayCluster, account: str) -> Manifest:
+    """`account` is the name that all three have: the usual one, or the one beside it."""
     return {
-        "name": account_name(name),
+        "name": account,
         "namespace": cluster.metadata.namespace,
-        "labels": cluster_labels(name),
+        "labels": cluster_labels(cluster.metadata.name),
         "ownerReferences": [owner_reference(cluster)],
     }
 
@@ -33,21 +32,20 @@ def given_account(cluster: RayCluster) -> str:
     return str(template_of(cluster.spec.head_group_spec.template)["spec"].get("serviceAccountName") or "")
 
 
-def service_account(cluster: RayCluster) -> Manifest:
-    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(cluster)}
+def service_account(cluster: RayCluster, account: str) -> Manifest:
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(cluster, account)}
 
 
-def role(cluster: RayCluster) -> Manifest:
-    return {"apiVersion": ROLES.api_version, "kind": "Role", "metadata": metadata(cluster), "rules": RULES}
+def role(cluster: RayCluster, account: str) -> Manifest:
+    return {"apiVersion": ROLES.api_version, "kind": "Role", "metadata": metadata(cluster, account), "rules": RULES}
 
 
-def role_binding(cluster: RayCluster) -> Manifest:
-    name = account_name(cluster.metadata.name)
-    account = {"kind": "ServiceAccount", "name": given_account(cluster) or name, "namespace": cluster.metadata.namespace}
+def role_binding(cluster: RayCluster, account: str) -> Manifest:
+    subject = {"kind": "ServiceAccount", "name": given_account(cluster) or account, "namespace": cluster.metadata.namespace}
     return {
         "apiVersion": ROLES.api_version,
         "kind": "RoleBinding",
-        "metadata": metadata(cluster),
-        "roleRef": {"apiGroup": ROLES.group, "kind": "Role", "name": name},
-        "subjects": [account],
+        "metadata": metadata(cluster, account),
+        "roleRef": {"apiGroup": ROLES.group, "kind": "Role", "name": account},
+        "subjects": [subject],
     }

@@ -97,7 +97,7 @@ class Cluster:
 
     async def pods(self, group: str = "") -> list[Json]:
         """The group's, in order of slots; without a group all workers."""
-        return await self.stage.pods(self.namespace, group)
+        return [pod for pod in await self.stage.pods(self.namespace, group) if pod["metadata"]["labels"]["ray.io/cluster"] == self.name]
 
     async def head(self) -> Json:
         """Waits for one that is not on its way out."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import msgspec
 import pytest
 
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import INGRESSES, ROLEBINDINGS, ROLES, SERVICEACCOUNTS, SERVICES
+from rayfleet.api.names import other_account_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ServiceView
 from rayfleet.planning.actions import Create, Delete, Patch
@@ -36,11 +38,11 @@ def patches(made: Plan) -> list[dict[str, Any]]:
     return [dict(action.patch) for action in made.actions if isinstance(action, Patch)]
 
 
-def accounts(of: RayCluster) -> dict[Any, Any]:
+def accounts(of: RayCluster, name: str = "demo") -> dict[Any, Any]:
     return {
-        SERVICEACCOUNTS: (child_of(rbac.service_account(of)),),
-        ROLES: (child_of(rbac.role(of)),),
-        ROLEBINDINGS: (child_of(rbac.role_binding(of)),),
+        SERVICEACCOUNTS: (child_of(rbac.service_account(of, name)),),
+        ROLES: (child_of(rbac.role(of, name)),),
+        ROLEBINDINGS: (child_of(rbac.role_binding(of, name)),),
     }
 
 
@@ -98,7 +100,7 @@ def test_a_users_own_account_is_bound_and_not_made() -> None:
     own = template()
     own["spec"]["serviceAccountName"] = "runner"
     of = cluster(headGroupSpec={"template": own}, **AUTOSCALED)
-    made = plan(observed(of, services=(), others={ROLES: (child_of(rbac.role(of)),)}))
+    made = plan(observed(of, services=(), others={ROLES: (child_of(rbac.role(of, "demo")),)}))
     kinds = [action.resource for action in made.actions if isinstance(action, Create)]
     assert SERVICEACCOUNTS not in kinds
     assert head().name in created(made)
@@ -106,9 +108,34 @@ def test_a_users_own_account_is_bound_and_not_made() -> None:
     assert binding.manifest["subjects"][0]["name"] == "runner"
 
 
+def test_of_two_clusters_whose_long_names_end_alike_the_second_gets_accounts_of_another_name() -> None:
+    """KubeRay cuts these names at the front; the usual name stays with who was first."""
+    asked = cluster(enableInTreeAutoscaling=True)
+    of = msgspec.structs.replace(asked, metadata=msgspec.structs.replace(asked.metadata, name=f"abc{'x' * 50}"))
+    service = (child_of(services.head_service(of, Configuration()), ServiceView),)
+    usual, other = "x" * 50, other_account_name(of.metadata.name)
+    assert created(plan(observed(of, services=service))) == [usual, usual]
+    taken = Backoff(f"serviceaccount/{usual}", 1, NOW + 5, "it belongs to another cluster", "NameConflict")
+    assert created(plan(observed(of, services=service, backoffs=(taken,)))) == [other, other]
+    later = plan(observed(of, services=service, others=accounts(of, other)))
+    (new,) = [action for action in later.actions if isinstance(action, Create)]
+    assert new.manifest["spec"]["serviceAccountName"] == other, "also when the operator remembers no conflict"
+    assert not deleted(later)
+    told = plan(observed(of, services=service, others=accounts(of, other), backoffs=(taken,))).status
+    assert told is not None
+    assert "NameConflict" not in str(told)
+
+
+def test_a_short_name_that_somebody_else_has_is_told_and_not_gone_round() -> None:
+    taken = Backoff("serviceaccount/demo", 1, NOW + 5, "it belongs to nobody here", "NameConflict")
+    made = plan(observed(cluster(enableInTreeAutoscaling=True), backoffs=(taken,)))
+    assert created(made) == ["demo"], "the role, and no account"
+    assert "NameConflict" in str(made.status)
+
+
 def test_a_role_that_gives_away_more_is_put_right() -> None:
     of = cluster(**AUTOSCALED)
-    wide = changed(rbac.role(of), "rules", [*rbac.RULES, {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}])
+    wide = changed(rbac.role(of, "demo"), "rules", [*rbac.RULES, {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}])
     made = plan(observed(of, head(), others={**accounts(of), ROLES: (child_of(wide),)}))
     assert patches(made) == [{"rules": rbac.RULES}]
 
