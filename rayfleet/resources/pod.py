@@ -129,6 +129,8 @@ def manifest(
     }
     if annotations:
         metadata["annotations"] = annotations
+    if given.get("finalizers"):
+        metadata["finalizers"] = given["finalizers"]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 

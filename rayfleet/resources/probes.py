@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
+from rayfleet.api.validation.versions import too_old
 from rayfleet.resources import ports
 
-HEALTHZ_SINCE = (2, 53)
+HEALTHZ_SINCE = "2.53.0"
 """The agent's `/api/healthz` answers for raylet and GCS in one, from Ray 2.53 on."""
 
 
@@ -44,7 +44,7 @@ def probe(
 
 def health_check(node_type: str, params: Mapping[str, str], ray_version: str) -> dict[str, Any]:
     agent = ports.port_of(ports.AGENT, params)
-    if parsed(ray_version) >= HEALTHZ_SINCE:
+    if not too_old(ray_version, HEALTHZ_SINCE):
         return {"httpGet": {"path": "/api/healthz", "port": agent}}
     checks = [answers(agent, "api/local_raylet_healthz")]
     if node_type == labels.HEAD:
@@ -55,9 +55,3 @@ def health_check(node_type: str, params: Mapping[str, str], ray_version: str) ->
 def answers(port: int, path: str) -> str:
     """A shell test that Ray's endpoint says `success`. One try stays within the probe's own time-out of 2 s a check."""
     return f"wget --tries 1 -T 2 -q -O- http://localhost:{port}/{path} | grep success"
-
-
-def parsed(version: str) -> tuple[int, ...]:
-    """`2.53.0` as (2, 53, 0); () when the text is no version, which is older than every version."""
-    match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
-    return tuple(int(part) for part in match.groups() if part) if match else ()

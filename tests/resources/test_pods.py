@@ -111,6 +111,25 @@ def test_injected_probes_follow_the_agents_port_and_rays_version() -> None:
     assert "http://localhost:52366/api/local_raylet_healthz" in old["exec"]["command"][-1]
 
 
+@pytest.mark.parametrize(
+    ("version", "new"),
+    [
+        ("2.53.0", 1),
+        ("2.53", 1),
+        ("v2.55.0", 1),
+        ("2.53.0rc1", 1),
+        ("2.100.1", 1),
+        ("3.0", 1),
+        ("2.52.9", 0),
+        ("nightly", 0),
+        ("", 0),
+        ("53", 0),
+    ],
+)
+def test_a_version_is_read_in_every_form_that_names_one(version: str, new: int) -> None:
+    assert ("httpGet" in head_of(cluster(rayVersion=version))["spec"]["containers"][0]["readinessProbe"]) == bool(new)
+
+
 def test_a_worker_waits_for_the_gcs_at_the_heads_port() -> None:
     of = cluster(group(), headGroupSpec={"rayStartParams": {"port": "6380"}, "template": template()})
     pod = worker_of(of)
@@ -135,8 +154,10 @@ def test_the_waiting_container_sees_certificates_and_no_storage() -> None:
 
 
 def test_a_templates_labels_stay_but_not_those_by_which_pods_are_found() -> None:
-    own = {**template(), "metadata": {"labels": {"team": "a", "ray.io/cluster": "other", "ray.io/node-type": "x"}, "name": "ignored"}}
+    marks = {"team": "a", "ray.io/cluster": "other", "ray.io/node-type": "x"}
+    own = {**template(), "metadata": {"labels": marks, "name": "ignored", "finalizers": ["example.test/mine"]}}
     metadata = head_of(cluster(headGroupSpec={"template": own}))["metadata"]
+    assert metadata["finalizers"] == ["example.test/mine"]
     assert (metadata["name"], metadata["labels"]["team"]) == ("demo-head-x", "a")
     assert (metadata["labels"]["ray.io/cluster"], metadata["labels"]["ray.io/node-type"]) == ("demo", "head")
 

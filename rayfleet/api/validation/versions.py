@@ -20,4 +20,5 @@ def too_old(text: str, least: str) -> str:
     numbers = numbers_of(text)
     if numbers is None:
         return f'rayVersion "{text}" names no version'
-    return f"rayVersion is {text}" if numbers < (numbers_of(least) or ()) else ""
+    whole = (*numbers, 0, 0)  # 2.52 is 2.52.0
+    return f"rayVersion is {text}" if whole < (numbers_of(least) or ()) else ""
