@@ -7,21 +7,15 @@ import os
 import shlex
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rayfleet.cli.ray_job import Outcome, run_job
-from tests.e2e.servers import Site, is_ready
-from tests.local.fleet import environment
+from tests.local.fleet import environment, is_ready
+from tests.local.ray import group, ray_cluster
 from tests.local.waiting import eventually
 
 READY = 120.0  # seconds; 15 on an idle machine
 GONE = 60.0
-
-# A worker gives its lost head up after a minute, and takes half of one to leave; nobody waits here for that.
-IMPATIENT = {
-    "RAY_gcs_rpc_server_reconnect_timeout_s": "2",
-    "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "3",
-}
 
 # Each task holds its Pod's only CPU until all of them run: so every Pod must have one.
 WHERE = """
@@ -34,67 +28,66 @@ print("HOSTS", *sorted(set(ray.get([where.remote() for _ in range({number})]))))
 """
 
 
-def pod(memory: str) -> dict[str, Any]:
-    """Ray that may not restart in place: what is lost must be replaced."""
-    limits = {"cpu": "1", "memory": memory}
-    env = [{"name": name, "value": value} for name, value in IMPATIENT.items()]
-    container = {"name": "ray", "image": "rayproject/ray:2.60.0", "resources": {"limits": limits}, "env": env}
-    return {"spec": {"restartPolicy": "Never", "containers": [container]}}
+class Ground(Protocol):
+    """Where a cluster is made: a `Site`, or a `Laptop`."""
 
+    def request(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> tuple[int, Any]:
+        """As admin: the HTTP code, 0 when nobody answers, and the answer."""
 
-def ray_cluster(name: str, workers: int, **spec: Any) -> dict[str, Any]:
-    parameters = {"object-store-memory": "100000000"}
-    group = {"groupName": "small", "replicas": workers, "minReplicas": 0, "maxReplicas": 4}
-    return {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayCluster",
-        "metadata": {"name": name},
-        "spec": {
-            "rayVersion": "2.60.0",
-            "headGroupSpec": {"rayStartParams": parameters, "template": pod("2Gi")},
-            "workerGroupSpecs": [group | {"rayStartParams": parameters, "template": pod("1Gi")}],
-            **spec,
-        },
-    }
+    def dashboard(self, cluster: dict[str, Any]) -> str:
+        """The URL at which this thread reaches the dashboard of a ready RayCluster."""
+
+    def told(self) -> str: ...
 
 
 class Cluster:
     """One RayCluster, there or not."""
 
-    def __init__(self, site: Site, name: str, namespace: str = "default") -> None:
+    def __init__(self, site: Ground, name: str, namespace: str = "default") -> None:
         self.site, self.name, self.namespace = site, name, namespace
         self.path = f"/apis/ray.io/v1/namespaces/{namespace}/rayclusters"
 
     def make(self, workers: int, **spec: Any) -> Cluster:
-        code, answer = self.site.server.request("POST", self.path, ray_cluster(self.name, workers, **spec))
+        """Of one group."""
+        return self.create(ray_cluster(self.name, group("small", replicas=workers), **spec))
+
+    def create(self, manifest: dict[str, Any]) -> Cluster:
+        code, answer = self.site.request("POST", self.path, manifest)
         assert code == 201, answer
         return self
+
+    def found(self) -> dict[str, Any]:
+        """{} when it is not there."""
+        code, answer = self.site.request("GET", f"{self.path}/{self.name}")
+        return answer if code == 200 else {}
 
     def await_ready(self, workers: int) -> None:
         eventually(lambda: self.is_ready(workers), READY, f"{self.name} ready with {workers} workers\n{self.site.told()}")
 
     def is_ready(self, workers: int) -> bool:
         """Just so many workers and one head, in the status as among the Pods."""
-        _, found = self.site.server.request("GET", f"{self.path}/{self.name}")
-        status = found.get("status", {})
+        status = self.found().get("status", {})
         conditions = {one["type"]: one["status"] for one in status.get("conditions", ())}
         pods = self.pods()
         told = conditions.get("HeadPodReady") == "True" and status.get("readyWorkerReplicas", 0) == workers
         return told and conditions.get("RayClusterProvisioned") == "True" and len(pods) == workers + 1 and all(map(is_ready, pods))
 
     def scale(self, workers: int) -> None:
-        patch = [{"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": workers}]
-        code, answer = self.site.server.request("PATCH", f"{self.path}/{self.name}", patch, kind="application/json-patch+json")
+        self.patch({"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": workers})
+
+    def patch(self, *operations: dict[str, Any]) -> None:
+        """https://www.rfc-editor.org/rfc/rfc6902"""
+        code, answer = self.site.request("PATCH", f"{self.path}/{self.name}", list(operations), kind="application/json-patch+json")
         assert code == 200, answer
 
     def delete(self) -> None:
-        code, answer = self.site.server.request("DELETE", f"{self.path}/{self.name}")
+        code, answer = self.site.request("DELETE", f"{self.path}/{self.name}")
         assert code == 200, answer
 
     def children(self, plural: str) -> list[dict[str, Any]]:
         """Those on their way out too."""
         path = f"/api/v1/namespaces/{self.namespace}/{plural}?labelSelector=ray.io/cluster={self.name}"
-        code, answer = self.site.server.request("GET", path)
+        code, answer = self.site.request("GET", path)
         assert code == 200, answer
         return list(answer["items"])
 
@@ -124,12 +117,27 @@ class Cluster:
         return str(head["status"]["podIP"])
 
     def job(self, code: str, token: str = "") -> Outcome:
-        """By the dashboard, as the head's Pod serves it."""
-        return run_job(f"http://{self.address()}:8265", shlex.join(["python", "-c", code]), token=token)
+        """By the dashboard."""
+        return run_job(self.site.dashboard(self.found()), shlex.join(["python", "-c", code]), token=token)
+
+    def log(self, pod: str) -> str:
+        code, answer = self.site.request("GET", f"/api/v1/namespaces/{self.namespace}/pods/{pod}/log?container=ray")
+        assert code == 200, answer
+        return str(answer)
+
+    def notes(self) -> list[str]:
+        """What its events say."""
+        code, answer = self.site.request("GET", f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events")
+        assert code == 200, answer
+        return [event["note"] for event in answer["items"] if event["regarding"]["name"] == self.name]
+
+    def await_nothing(self) -> None:
+        """Until no child is left of it."""
+        eventually(lambda: not self.children("pods") and not self.children("services"), GONE, f"no child of {self.name} is left")
 
     def secret(self, name: str) -> dict[str, bytes]:
         """What is in a Secret."""
-        code, answer = self.site.server.request("GET", f"/api/v1/namespaces/{self.namespace}/secrets/{name}")
+        code, answer = self.site.request("GET", f"/api/v1/namespaces/{self.namespace}/secrets/{name}")
         assert code == 200, answer
         return {key: base64.b64decode(value) for key, value in answer["data"].items()}
 
@@ -137,7 +145,7 @@ class Cluster:
         """Where so many tasks ran that were there at the same time. An empty set when the job failed."""
         try:
             outcome = self.job(WHERE.format(number=number, pause=pause), token)
-        except (OSError, ValueError):
+        except (OSError, ValueError, LookupError):
             return set()
         lines = [line for line in outcome.log.splitlines() if line.startswith("HOSTS")]
         return set(lines[0].split()[1:]) if outcome.status == "SUCCEEDED" and lines else set()

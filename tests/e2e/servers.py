@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import ssl
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
 from deploy.objects import NAME, SYSTEM_NAMESPACE, cluster_wide, gates
 from rayfleet.api.crds import crds
-from rayfleet.local.credentials import INNER_SERVER, issue, kubeconfig, token_of
+from rayfleet.local.credentials import INNER_SERVER, issue, kubeconfig
 from rayfleet.local.start import OPERATOR
 from rayfleet.local.state import State
 from testbed.control_plane import ControlPlane
 from testbed.process import Process
 from tests.issuer.definitions import DEFINITIONS
+from tests.local.asking import ask
+from tests.local.fleet import is_ready
 from tests.local.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -88,7 +87,6 @@ class Embedded:
         self.pods = self.state.pods
         self.state.make()
         issue(self.state)
-        self.tls = ssl.create_default_context(cafile=str(self.state.credentials / "ca.crt"))
 
     def start(self) -> None:
         self.process = rayfleet(["internal", "apiserver", "--state", str(self.state.path)], self.directory / "apiserver.log")
@@ -97,16 +95,7 @@ class Embedded:
             assert self.request("POST", CUSTOM, crd)[0] == 201
 
     def request(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> tuple[int, Any]:
-        headers = {"Authorization": f"Bearer {token_of(self.state, 'admin')}", "Content-Type": kind}
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request("https://127.0.0.1:6443" + path, data, headers, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=30, context=self.tls) as answer:
-                return answer.status, parsed(answer.read())
-        except urllib.error.HTTPError as error:
-            return error.code, parsed(error.read())
-        except OSError:
-            return 0, None
+        return ask(self.state, "https://127.0.0.1:6443", method, path, body, kind=kind)
 
     def admin_kubeconfig(self) -> Path:
         path = self.directory / "admin.kubeconfig"
@@ -148,6 +137,14 @@ class Site:
         code, node = self.server.request("GET", "/api/v1/nodes/local")
         return code == 200 and is_ready(node)
 
+    def request(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> tuple[int, Any]:
+        return self.server.request(method, path, body, kind=kind)
+
+    def dashboard(self, cluster: dict[str, Any]) -> str:
+        """As the head's Pod serves it."""
+        status = cluster["status"]
+        return f"http://{status['head']['podIP']}:{status['endpoints']['dashboard']}"
+
     def told(self) -> str:
         """The end of each log, for who looks into a failure."""
         logs = sorted(self.server.directory.glob("*.log"))
@@ -161,12 +158,6 @@ class Site:
         self.server.stop()
 
 
-def is_ready(found: dict[str, Any]) -> bool:
-    """Is that Pod or Node ready?"""
-    conditions = found["status"].get("conditions") or ()
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
-
-
 def rayfleet(words: list[str], log: Path) -> Process:
     return python(["-m", "rayfleet", *words], log)
 
@@ -174,13 +165,6 @@ def rayfleet(words: list[str], log: Path) -> Process:
 def python(words: list[str], log: Path) -> Process:
     environ = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "PYTHONUNBUFFERED": "1"}
     return Process([sys.executable, *words], log, environ)
-
-
-def parsed(content: bytes) -> Any:
-    try:
-        return json.loads(content)
-    except ValueError:
-        return content.decode(errors="replace")
 
 
 SERVERS: dict[str, Callable[[Path], Server]] = {"kubernetes": Kubernetes, "embedded": Embedded}

@@ -70,19 +70,15 @@ def test_a_namesake_in_another_namespace_is_another_cluster(site: Site, real: Cl
     assert not namesake.names() & real.names()
     namesake.await_work_on_all()
     namesake.delete()
-    await_nothing(namesake)
+    namesake.await_nothing()
     assert real.uids() == before
 
 
 def test_a_deleted_cluster_leaves_nothing_and_its_name_is_free(real: Cluster) -> None:
     before = set(real.uids().values())
     real.delete()
-    await_nothing(real)
+    real.await_nothing()
     real.make(1).await_ready(1)
     assert not before & set(real.uids().values())
     real.delete()
-    await_nothing(real)
-
-
-def await_nothing(cluster: Cluster) -> None:
-    eventually(lambda: not cluster.children("pods") and not cluster.children("services"), GONE, f"no child of {cluster.name} is left")
+    real.await_nothing()

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from testbed.build import binary
-from tests.e2e.fleet import ray_cluster
 from tests.e2e.servers import Kubernetes, Site
+from tests.local.ray import group, ray_cluster
 
 pytestmark = [pytest.mark.e2e, pytest.mark.ray, pytest.mark.namespaces, pytest.mark.testbed]
 
@@ -70,7 +70,7 @@ def test_a_job_by_kubectl_alone(site: Site) -> None:
     assert isinstance(site.server, Kubernetes)
     shell = Session(site.server)
     mine = ("-l", "ray.io/cluster=demo")
-    shell.type("apply", "-f", "-", file=json.dumps(ray_cluster("demo", 1)))
+    shell.type("apply", "-f", "-", file=json.dumps(ray_cluster("demo", group("small"))))
     shell.type("wait", "--for=condition=RayClusterProvisioned", "raycluster/demo", "--timeout=120s")
     shell.type("get", "raycluster", "demo")
     shell.type("wait", "--for=condition=Ready", "pod", *mine, "--timeout=60s", shown=False)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import ssl
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -15,10 +13,10 @@ from urllib.parse import urlencode
 from rayfleet.cli.progress import Standing, standing
 from rayfleet.cli.status import peers
 from rayfleet.local import leftovers
-from rayfleet.local.credentials import token_of
 from rayfleet.local.find import find_holder
 from rayfleet.local.identity import Identity
 from rayfleet.local.state import State
+from tests.local.asking import ask
 from tests.local.waiting import eventually
 
 CLUSTERS = "/apis/ray.io/v1/namespaces/default/rayclusters"
@@ -51,16 +49,17 @@ class Fleet:
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
         """Any request through the door; None when there is no answer (yet), or a refusal."""
+        code, answer = self.request(method, path, body)
+        return answer if 200 <= code < 300 else None
+
+    def request(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> tuple[int, Any]:
+        """Through the door as well: the HTTP code, 0 when nobody answers, and the answer."""
         server = json.loads(self.state.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
-        context = ssl.create_default_context(cafile=str(self.state.credentials / "ca.crt"))
-        headers = {"Authorization": f"Bearer {token_of(self.state, 'admin')}", "Content-Type": "application/json"}
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(server + path, data, headers, method=method)
-        try:
-            with urllib.request.urlopen(request, context=context, timeout=10) as answer:
-                return json.load(answer)
-        except OSError:
-            return None
+        return ask(self.state, server, method, path, body, kind=kind)
+
+    def dashboard(self, service: str, namespace: str = "default") -> str:
+        """Where the door has it on this machine, by the head's Service."""
+        return f"http://127.0.0.1:{json.loads(self.state.ports.read_text())[f'dashboard/{namespace}/{service}']}"
 
     def children(self, cluster: str, plural: str = "pods") -> list[dict[str, Any]]:
         """Pods or Services of a cluster, those on their way out too."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 import signal
-from collections.abc import Iterator
 
 import pytest
 
 from rayfleet.cli.ray_job import Outcome, run_job
-from rayfleet.local.end import end
-from rayfleet.local.state import State
 from tests.local.fleet import Fleet
+from tests.local.ray import WATCHFUL, group, ray_cluster, template
 from tests.local.waiting import eventually
 
 pytestmark = [pytest.mark.ray, pytest.mark.namespaces]
@@ -27,49 +25,14 @@ def where():
 print("HOSTS", *sorted(ray.get([where.remote() for _ in range(3)])))
 """
 
-# By itself Ray takes half a minute to notice that a node was killed, a minute to give up a head, and half a minute to drain without one.
-IMPATIENT = {
-    "RAY_health_check_period_ms": "500",
-    "RAY_health_check_timeout_ms": "2000",
-    "RAY_health_check_failure_threshold": "3",
-    "RAY_gcs_rpc_server_reconnect_timeout_s": "8",
-    "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "3",
-}
-
-
-def pod(memory: str) -> dict[str, object]:
-    """Ray that may not restart in place: what is killed must be replaced."""
-    limits = {"cpu": "1", "memory": memory}
-    env = [{"name": name, "value": value} for name, value in IMPATIENT.items()]
-    container = {"name": "ray", "image": "rayproject/ray:2.60.0", "resources": {"limits": limits}, "env": env}
-    return {"spec": {"restartPolicy": "Never", "containers": [container]}}
-
-
-def cluster(name: str) -> dict[str, object]:
-    parameters = {"object-store-memory": "100000000"}
-    workers = {"groupName": "small", "replicas": 2, "minReplicas": 0, "maxReplicas": 3}
-    return {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayCluster",
-        "metadata": {"name": name},
-        "spec": {
-            "rayVersion": "2.60.0",
-            "headGroupSpec": {"rayStartParams": parameters, "template": pod("2Gi")},
-            "workerGroupSpecs": [workers | {"rayStartParams": parameters, "template": pod("1Gi")}],
-        },
-    }
-
 
 @pytest.fixture(scope="module")
-def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    fleet = Fleet(State(tmp_path_factory.mktemp("ray") / "fleet"))
-    file = fleet.state.path.parent / "real.json"
-    file.write_text(json.dumps(cluster("real")))
-    try:
-        fleet.up("-f", str(file))
-        yield fleet
-    finally:
-        assert end(fleet.state).left == ()
+def fleet(ray_fleet: Fleet) -> Fleet:
+    file = ray_fleet.state.path.parent / "real.json"
+    workers = group("small", replicas=2, template=template("1Gi", WATCHFUL))
+    file.write_text(json.dumps(ray_cluster("real", workers, head={"template": template("2Gi", WATCHFUL)})))
+    ray_fleet.up("-f", str(file))
+    return ray_fleet
 
 
 def heads(fleet: Fleet) -> list[str]:
@@ -81,8 +44,7 @@ def workers(fleet: Fleet) -> set[str]:
 
 
 def job(fleet: Fleet, code: str) -> Outcome:
-    port = json.loads(fleet.state.ports.read_text())["dashboard/default/real-head-svc"]
-    return run_job(f"http://127.0.0.1:{port}", shlex.join(["python", "-c", code]))
+    return run_job(fleet.dashboard("real-head-svc"), shlex.join(["python", "-c", code]))
 
 
 def hosts(fleet: Fleet) -> set[str]:

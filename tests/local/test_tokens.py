@@ -13,7 +13,8 @@ from rayfleet.cli.ray_job import Outcome, run_job
 from rayfleet.local.end import end
 from rayfleet.local.state import State
 from tests.local.fleet import Fleet
-from tests.local.test_ray import WHERE, cluster
+from tests.local.ray import group, ray_cluster
+from tests.local.test_ray import WHERE
 
 pytestmark = [pytest.mark.ray, pytest.mark.namespaces]
 
@@ -34,13 +35,12 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 def told(fleet: Fleet) -> str:
     """What `up` says of the cluster once it is ready."""
     file = fleet.state.path.parent / "real.json"
-    file.write_text(json.dumps(cluster(NAME)))
+    file.write_text(json.dumps(ray_cluster(NAME, group("small", replicas=2))))
     return fleet.up("-f", str(file))
 
 
 def job(fleet: Fleet, token: str) -> Outcome:
-    port = json.loads(fleet.state.ports.read_text())[f"dashboard/default/{NAME}-head-svc"]
-    return run_job(f"http://127.0.0.1:{port}", shlex.join(["python", "-c", WHERE]), token=token)
+    return run_job(fleet.dashboard(f"{NAME}-head-svc"), shlex.join(["python", "-c", WHERE]), token=token)
 
 
 def test_up_says_how_to_log_in_and_not_the_token(fleet: Fleet, told: str) -> None:

@@ -1,0 +1,19 @@
+"""A local fleet as its user has it, asked through its door."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.local.fleet import Fleet
+
+
+class Laptop:
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet, self.request = fleet, fleet.request
+
+    def dashboard(self, cluster: dict[str, Any]) -> str:
+        """On this machine, where the door has it."""
+        return self.fleet.dashboard(cluster["status"]["head"]["serviceName"], cluster["metadata"]["namespace"])
+
+    def told(self) -> str:
+        return self.fleet.run("status")
