@@ -57,6 +57,13 @@ def test_a_template_may_keep_its_own_command() -> None:
     assert (ray["command"], ray.get("args")) == (["/start.sh"], None)
 
 
+@pytest.mark.parametrize(("value", "policy"), [("1", "Never"), ("true", "Never"), ("0", None)])
+def test_a_pod_lives_once_for_an_autoscaler_v2_that_the_variable_asks_for(value: str, policy: str | None) -> None:
+    given = template(env=[{"name": "RAY_enable_autoscaler_v2", "value": value}])
+    of = cluster(group(), headGroupSpec={"template": given}, enableInTreeAutoscaling=True)
+    assert [pod["spec"].get("restartPolicy") for pod in (head_of(of), worker_of(of))] == [policy, policy]
+
+
 def test_the_autoscaler_writes_its_log_where_ray_reads_it() -> None:
     own = {"name": "mine", "mountPath": "/tmp/ray/", "subPath": "ray"}
     pod = head_of(cluster(headGroupSpec={"template": template(volumeMounts=[own])}, enableInTreeAutoscaling=True))
