@@ -130,11 +130,12 @@ class Client:
         name: str | None = None,
         subresource: str | None = None,
         type: Any = dict,
+        metadata_only: bool = False,
     ) -> Any:
         """POST an object, or (with a name) to a subresource such as `binding` or `eviction`. Bytes need their namespace given."""
         namespace = namespace or metadata(body).get("namespace")
         path = resource.path(namespace, name, subresource)
-        return decode(await self._transport.exchange("POST", path, body=encode(body)), type)
+        return decode(await self._transport.exchange("POST", path, body=encode(body), accept=METADATA if metadata_only else None), type)
 
     async def replace(
         self,
@@ -162,10 +163,11 @@ class Client:
         kind: str = "merge",
         subresource: str | None = None,
         type: Any = dict,
+        metadata_only: bool = False,
     ) -> Any:
         """`kind` is merge (RFC 7386), json (RFC 6902) or strategic."""
-        path = resource.path(namespace, name, subresource)
-        return decode(await self._transport.exchange("PATCH", path, body=encode(body), content_type=PATCHES[kind]), type)
+        path, accept = resource.path(namespace, name, subresource), METADATA if metadata_only else None
+        return decode(await self._transport.exchange("PATCH", path, body=encode(body), content_type=PATCHES[kind], accept=accept), type)
 
     async def delete(
         self,

@@ -6,6 +6,7 @@ plan        the table of contents: validity, children, head, workers, status
 head        the one head Pod
 children    Services, accounts, Ingress, the token's Secret, network policies
 certificates what is asked of cert-manager, and how far it has come
+protection  what a new Pod waits for
 workers     the Pods of one worker group
 pods        what a Pod is to a RayCluster: failed, counted, in which slot
 lives       names as fences: when a name may not be used again

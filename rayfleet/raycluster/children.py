@@ -226,15 +226,6 @@ def scope_of(resource: Resource, name: str) -> str:
     return f"{resource.kind.lower()}/{name}"
 
 
-def unprotected(observed: Observed, cluster: RayCluster) -> bool:
-    """Is something still to be seen without which a new Pod would run open to everybody, or with what a stranger put there?"""
-    needed = [(NETWORKPOLICIES, str(manifest["metadata"]["name"])) for manifest in network_policy.policies(cluster)]
-    if auth.needs_secret(cluster, observed.config):
-        needed.append((SECRETS, auth.secret_name(cluster)))
-    unseen = any(find(observed.owned(resource), name) is None for resource, name in needed)
-    return unseen or certificates.is_waiting(observed, cluster)
-
-
 def find(children: tuple[ChildView, ...], name: str) -> ChildView | None:
     for child in children:
         if child.name == name:

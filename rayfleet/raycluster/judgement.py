@@ -20,6 +20,7 @@ from rayfleet.raycluster import certificates
 from rayfleet.raycluster.children import ACCOUNTS, account_of, scope_of
 from rayfleet.raycluster.counters import desired_workers
 from rayfleet.raycluster.observed import Observed
+from rayfleet.raycluster.protection import token_replaced
 from rayfleet.raycluster.workers import scope, wanted_replicas
 
 MESSAGE_LIMIT = 1024
@@ -37,6 +38,8 @@ def conditions(observed: Observed, cluster: RayCluster) -> Iterator[Condition]:
     yield from suspension(observed, cluster)
     if tls := certificates.ready(observed, cluster):
         yield tls
+    if replaced := token_replaced(observed, cluster):
+        yield replaced
     if failure := replica_failure(observed, cluster):
         yield failure
 

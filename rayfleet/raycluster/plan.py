@@ -11,13 +11,14 @@ from rayfleet.planning.actions import Action, Delete
 from rayfleet.planning.conditions import find
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.raycluster import certificates, head, workers
-from rayfleet.raycluster.children import plan_children, unprotected
+from rayfleet.raycluster.children import plan_children
 from rayfleet.raycluster.claim import plan_claim
 from rayfleet.raycluster.fences import SCOPE, settle
 from rayfleet.raycluster.finalize import SCOPE as FINALIZER_SCOPE
 from rayfleet.raycluster.finalize import finalize, hold
 from rayfleet.raycluster.judgement import valid
 from rayfleet.raycluster.observed import Observed
+from rayfleet.raycluster.protection import unprotected
 from rayfleet.raycluster.recreate import adopted, outdated
 from rayfleet.raycluster.status import refusal_write, status_write
 from rayfleet.raycluster.validity import faults_of

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rayfleet.api.meta import ObjectMeta, Resource
+from rayfleet.api.meta import SECRETS, ObjectMeta, Resource
 from rayfleet.kube.client import Client
 from rayfleet.kube.transport import permitted
 from rayfleet.kube.warnings import collected
@@ -33,6 +33,11 @@ class Write:
     name: str
     body: Mapping[str, Any] | None = field(default=None, repr=False)  # may be a Secret's
     uid: str = ""
+
+    @property
+    def is_secret(self) -> bool:
+        """Then the answer is to say nothing of what is in it."""
+        return self.resource == SECRETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +105,10 @@ class Gate:
             await client.delete(resource, write.name, namespace, uid=write.uid or None)
             return UNCHANGED
         if write.verb == "create":
-            answer = await client.create(resource, write.body or {}, namespace, type=Answer)
+            answer = await client.create(resource, write.body or {}, namespace, type=Answer, metadata_only=write.is_secret)
         else:
             subresource = "status" if write.verb == "status" else None
-            answer = await client.patch(resource, write.name, namespace, write.body, subresource=subresource, type=Answer)
+            answer = await client.patch(
+                resource, write.name, namespace, write.body, subresource=subresource, type=Answer, metadata_only=write.is_secret
+            )
         return answer.metadata

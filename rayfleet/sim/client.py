@@ -23,7 +23,9 @@ class SimClient:
         self.leader = leader
         self.latency = latency
 
-    async def create(self, resource: Resource, body: Mapping[str, Any], namespace: str | None = None, *, type: Any = dict) -> Any:
+    async def create(
+        self, resource: Resource, body: Mapping[str, Any], namespace: str | None = None, *, type: Any = dict, metadata_only: bool = False
+    ) -> Any:
         answer = await self.send(Request(self.leader.name, "create", resource, namespace or "", body["metadata"]["name"], body))
         return msgspec.convert(answer, type)
 
@@ -36,6 +38,7 @@ class SimClient:
         *,
         subresource: str | None = None,
         type: Any = dict,
+        metadata_only: bool = False,
     ) -> Any:
         meta: Mapping[str, Any] = (body or {}).get("metadata") or {}
         request = Request(

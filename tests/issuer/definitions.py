@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 from rayfleet.api.meta import CERTIFICATES, CUSTOMRESOURCEDEFINITIONS, ISSUERS, Resource
 from rayfleet.kube.client import Client
+from rayfleet.kube.errors import AlreadyExists
 
 
 def definition(resource: Resource) -> dict[str, Any]:
@@ -31,9 +33,10 @@ DEFINITIONS = tuple(map(definition, (ISSUERS, CERTIFICATES)))
 
 
 async def install(client: Client) -> None:
-    """Returns when the API server serves both."""
+    """Returns when the API server serves both; they may be there already."""
     for each in DEFINITIONS:
-        await client.create(CUSTOMRESOURCEDEFINITIONS, each)
+        with suppress(AlreadyExists):
+            await client.create(CUSTOMRESOURCEDEFINITIONS, each)
     for resource in (ISSUERS, CERTIFICATES):
         while not await client.serves(resource):  # noqa: ASYNC110 (nothing tells when)
             await asyncio.sleep(0.05)

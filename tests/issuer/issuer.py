@@ -48,6 +48,12 @@ class FakeIssuer:
         self.certificates.subscribe(lambda old, new: self.due.put_nowait(new.metadata.key) if new else None)
         self.secrets.subscribe(self.lost)
 
+    def turn(self, mood: Mood) -> None:
+        """In another mood it looks at everything again."""
+        self.mood = mood
+        for found in self.certificates.values():
+            self.due.put_nowait(found.metadata.key)
+
     def lost(self, old: Found | None, new: Found | None) -> None:
         if old is not None and new is None and (name := old.metadata.annotation(NAME)):
             self.due.put_nowait(Key(old.metadata.namespace, name))

@@ -13,7 +13,7 @@ from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
 from multidict import CIMultiDictProxy
 from yarl import URL
 
-from deploy.objects import NAME, SYSTEM_NAMESPACE, cluster_wide
+from deploy.objects import NAME, SYSTEM_NAMESPACE, cluster_wide, gates
 from rayfleet.api.crds import crds
 from rayfleet.api.meta import CUSTOMRESOURCEDEFINITIONS
 from rayfleet.apiserver.server import ApiServer
@@ -21,6 +21,7 @@ from rayfleet.apiserver.store import Store
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection, load_kubeconfig
 from testbed.control_plane import ControlPlane
+from tests.issuer.definitions import DEFINITIONS
 from tests.parity.ledger import Ledger
 
 OF_ONE_HOP = {"host", "connection", "content-length", "transfer-encoding"}
@@ -70,7 +71,7 @@ def kubernetes(plane: ControlPlane) -> Grounds:
 
 def furnish(plane: ControlPlane) -> ControlPlane:
     """With all that the shipped manifest holds but the Deployment, whose Pod would want an image."""
-    shipped = [each for each in cluster_wide() if each["kind"] != "Deployment"]
+    shipped = [each for each in (*cluster_wide(), *gates(), *DEFINITIONS) if each["kind"] != "Deployment"]
     plane.kubectl("apply", "--filename", "-", text="\n---\n".join(map(json.dumps, shipped)))
     plane.kubectl("wait", "--for=condition=Established", "--all", "customresourcedefinitions")
     return plane

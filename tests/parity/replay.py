@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from rayfleet.kube.errors import Invalid
+from tests.issuer.issuer import Mood
 from tests.parity.canonical import Json
 from tests.parity.compare import compared, differences, grouped
 from tests.parity.configurations import configuration
 from tests.parity.ledger import Entry, counted
 from tests.parity.named import unnamed
 from tests.parity.recording import Recording, recording
-from tests.parity.stage import Stage, certified, open_namespace, stage, until
+from tests.parity.stage import Stage, open_namespace, stage, until
 from tests.parity.status import told
 from tests.parity.steps import HOLLOW, HOLLOW_JOB, Play, Step, table
 
@@ -48,8 +49,8 @@ async def replay_all(names: Iterable[str], directory: Path) -> dict[str, Outcome
     async with AsyncExitStack() as stack:
         plays = []
         for chosen, cases in by_configuration.items():
-            way = certified if chosen == "gates" else None
-            place = await stack.enter_async_context(stage(configuration(chosen, directory), through=way))
+            mood = Mood.WILLING if chosen == "gates" else None
+            place = await stack.enter_async_context(stage(configuration(chosen, directory), mood=mood))
             plays += [(case, replay(place, recording(case))) for case in cases]
         return dict(zip((case for case, _ in plays), await asyncio.gather(*(play for _, play in plays)), strict=True))
 

@@ -36,7 +36,7 @@ from rayfleet.runtime.clock import SYSTEM, Clock
 from rayfleet.runtime.manager import Manager, ManagerSettings
 from rayfleet.runtime.visibility import PATIENCE
 from tests.issuer.definitions import install
-from tests.issuer.issuer import issuing
+from tests.issuer.issuer import FakeIssuer, Mood, issuing
 from tests.parity.canonical import Json
 from tests.parity.grounds import Grounds, embedded
 from tests.parity.ledger import Entry, Ledger
@@ -72,6 +72,7 @@ class Stage:
     connection: Connection
     manager: Manager
     namespace: str
+    issuer: FakeIssuer | None = None
 
     async def apply(self, obj: Json) -> None:
         """Raises ApiError when the API server refuses the object."""
@@ -136,9 +137,17 @@ def slot(pod: Json) -> tuple[int, int, str]:
 
 @asynccontextmanager
 async def stage(
-    configuration: Configuration = USUAL, *, delay: float = 0.05, clock: Clock = SYSTEM, through: Tap | None = None, on: Grounds = embedded
+    configuration: Configuration = USUAL,
+    *,
+    delay: float = 0.05,
+    clock: Clock = SYSTEM,
+    through: Tap | None = None,
+    on: Grounds = embedded,
+    mood: Mood | None = None,
 ) -> AsyncIterator[Stage]:
-    """`delay` is how long a Pod takes to get ready, in seconds. `clock` is the operator's; `through` leads it to the server on a detour."""
+    """`delay` is how long a Pod takes to get ready, in seconds. `clock` is the operator's; `through` leads it to the server on a detour.
+    `mood` is that of an issuer in cert-manager's place; without it there is none.
+    """
     ledger = Ledger()
     async with (
         on(ledger) as ground,
@@ -147,8 +156,13 @@ async def stage(
     ):
         await until(lambda: client.serves(RAYCLUSTERS))
         await open_namespace(client, ground.namespace)
-        async with kubelet_of(kubelet, delay), (through or direct)(ground.operator) as way, operator(way, configuration, clock) as manager:
-            yield Stage(client, ledger, ground.operator, manager, ground.namespace)
+        async with (
+            kubelet_of(kubelet, delay),
+            issuer_of(ground.user, mood) as issuer,
+            (through or direct)(ground.operator) as way,
+            operator(way, configuration, clock) as manager,
+        ):
+            yield Stage(client, ledger, ground.operator, manager, ground.namespace, issuer)
 
 
 async def open_namespace(client: Client, name: str) -> None:
@@ -184,12 +198,14 @@ async def direct(connection: Connection) -> AsyncIterator[Connection]:
 
 
 @asynccontextmanager
-async def certified(connection: Connection) -> AsyncIterator[Connection]:
-    """A server with an issuer in cert-manager's place."""
+async def issuer_of(connection: Connection, mood: Mood | None) -> AsyncIterator[FakeIssuer | None]:
+    if mood is None:
+        yield None
+        return
     async with Client(connection, user_agent="issuer") as client:
         await install(client)
-        async with issuing(client):
-            yield connection
+        async with issuing(client, mood) as issuer:
+            yield issuer
 
 
 @asynccontextmanager

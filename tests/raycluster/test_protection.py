@@ -118,3 +118,21 @@ def test_a_policy_that_somebody_opened_is_closed_again() -> None:
     opened = {NETWORKPOLICIES: (child_of({**policy, "spec": {**policy["spec"], "ingress": [{}]}}),)}
     (patch,) = (action.patch for action in plan(observed(of, head(), config=GATES, others=opened)).actions)
     assert patch == {"spec": {"ingress": policy["spec"]["ingress"]}}
+
+
+@pytest.mark.parametrize(("secret", "replaced"), [("2027-01-15T07:00:00Z", False), ("2027-01-15T09:00:00Z", True)])
+def test_a_secret_that_is_newer_than_the_head_is_told(secret: str, replaced: bool) -> None:
+    of = cluster(**TOKEN)
+    made = plan(observed(of, head(created="2027-01-15T08:00:00Z"), others=secret_of(of, creationTimestamp=secret)))
+    assert made.actions == ()
+    assert made.status is not None
+    told = [each for each in made.status.patch["conditions"] if each["type"] == "TokenReplaced"]
+    assert bool(told) is replaced
+
+
+def test_of_a_token_of_the_users_own_nothing_of_the_kind_is_said() -> None:
+    of = cluster(authOptions={"mode": "token", "secretName": "mine"})
+    newer = secret_of(of, creationTimestamp="2027-01-15T09:00:00Z")
+    made = plan(observed(of, head(created="2027-01-15T08:00:00Z"), others=newer))
+    assert made.status is not None
+    assert "TokenReplaced" not in {each["type"] for each in made.status.patch["conditions"]}
