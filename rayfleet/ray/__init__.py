@@ -6,6 +6,7 @@ an observation with an age (designs/0004).
 answer   what was asked, what was heard, and when
 jobs     the Jobs API
 serve    the Serve API
+lane     who waits for which cluster
 pool     who is asked next
 http     how a dashboard is reached directly
 """

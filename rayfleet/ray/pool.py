@@ -11,18 +11,18 @@ import asyncio
 import heapq
 import logging
 import random
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Protocol
 
 from rayfleet.api.meta import Key
 from rayfleet.ray.answer import Act, Heard, Question, Target, Unreachable, complaint, read, taken
+from rayfleet.ray.lane import FIRST, Answered, Follower, Lane, Track
 
 log = logging.getLogger(__name__)
 
-FIRST, LONGEST, GROWTH = 1.0, 10.0, 1.6  # seconds between two askings, and how the pause grows
+LONGEST, GROWTH = 10.0, 1.6  # seconds between two askings, and how their pause grows
 ROOM = 64
 RESULTS = 8  # how many results of acts are remembered for each follower
 
@@ -40,45 +40,6 @@ class Clock(Protocol):
     def time(self) -> float: ...
     def monotonic(self) -> float: ...
     def call_later(self, seconds: float, function: Callable[[], object]) -> Timer: ...
-
-
-Answered = Callable[[Act, Any], None]
-
-
-@dataclass(slots=True)
-class Track:
-    """One question of one follower."""
-
-    due: float
-    pause: float = FIRST
-    heard: Heard | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Follower:
-    """Who asks about one cluster on behalf of one object."""
-
-    key: Key
-    desk: Desk
-    target: Target
-    tracks: dict[Question, Track] = field(default_factory=dict)
-    acts: deque[tuple[Act, Answered | None]] = field(default_factory=deque)
-    sending: Act | None = None
-    results: OrderedDict[Act, Heard] = field(default_factory=OrderedDict)
-
-    def next_due(self, never: float) -> float:
-        if self.acts:
-            return float("-inf")
-        return min((track.due for track in self.tracks.values()), default=never)
-
-
-@dataclass(slots=True, eq=False)
-class Lane:
-    """One cluster: its followers, and whether a call to it is under way."""
-
-    followers: list[Follower] = field(default_factory=list)
-    busy: bool = False
-    ready: bool = False
 
 
 class Pool:
@@ -202,8 +163,7 @@ class Pool:
         follower.results[act] = Heard(answer, now, now)
         while len(follower.results) > RESULTS:
             follower.results.popitem(last=False)
-        for track in follower.tracks.values():  # what was done shows soon, or never
-            track.due, track.pause = min(track.due, self.now()), FIRST
+        follower.hurry(self.now())  # what was done shows soon, or never
         if answered:
             answered(act, answer)
         follower.desk.heard(follower.key)
@@ -217,11 +177,12 @@ class Pool:
 
 
 class Desk:
-    """One kind's way to the pool: its objects are known by key. `subscribe` hears whose answers have changed."""
+    """One kind's way to the pool: its objects are known by key, and may each be about several clusters. `subscribe` hears whose answers
+    have changed."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._followers: dict[Key, Follower] = {}
+        self._followers: dict[Key, dict[Key, Follower]] = {}
         self._listeners: list[Callable[[Key], None]] = []
 
     def subscribe(self, listener: Callable[[Key], None]) -> None:
@@ -233,16 +194,16 @@ class Desk:
 
     def follow(self, key: Key, target: Target, questions: Iterable[Question]) -> Mapping[Question, Heard]:
         """Ask these from now on, and no others, on behalf of the object; gives what was heard so far. Returns at once."""
-        follower = self._follower(key, target)
-        wanted = tuple(questions)
-        for question in follower.tracks.keys() - set(wanted):
-            del follower.tracks[question]
-        new = [question for question in wanted if question not in follower.tracks]
-        for question in new:
-            follower.tracks[question] = Track(self._pool.now())
-        if new:
-            self._pool.touch(follower)
-        return {question: track.heard for question, track in follower.tracks.items() if track.heard is not None}
+        return self.follow_all(key, [(target, questions)])[target.cluster]
+
+    def follow_all(self, key: Key, targets: Iterable[tuple[Target, Iterable[Question]]]) -> Mapping[Key, Mapping[Question, Heard]]:
+        """The same of several clusters at once; what was heard so far by cluster. What another cluster said is no answer: those that are
+        not named are forgotten."""
+        wanted = list(targets)
+        named = {target.cluster for target, _ in wanted}
+        for cluster in [cluster for cluster in self._followers.get(key, ()) if cluster not in named]:
+            self._drop(key, cluster)
+        return {target.cluster: self._ask(self._follower(key, target), questions) for target, questions in wanted}
 
     def act(self, key: Key, target: Target, act: Act, answered: Answered | None = None) -> None:
         """Have it sent, in its turn. `answered(act, answer)` hears what became of it; `results` keeps it."""
@@ -257,31 +218,49 @@ class Desk:
         """As `act`; `told` hears why it did not succeed, "" when it did."""
         self.act(key, target, message, lambda _, answer: told(complaint(answer)))
 
-    def results(self, key: Key) -> Mapping[Act, Heard]:
-        """What became of the last acts on behalf of the object."""
-        follower = self._followers.get(key)
+    def results(self, key: Key, cluster: Key) -> Mapping[Act, Heard]:
+        """What became of the last acts on that cluster on behalf of the object, the latest one last."""
+        follower = self._followers.get(key, {}).get(cluster)
         return dict(follower.results) if follower else {}
 
     def forget(self, key: Key) -> None:
         """Nothing is asked for the object any more. An act that waits is not sent; one that is under way is not awaited."""
-        if follower := self._followers.pop(key, None):
-            follower.tracks.clear()
-            follower.acts.clear()
-            self._pool.leave(follower)
+        for cluster in list(self._followers.get(key, ())):
+            self._drop(key, cluster)
 
     def rest(self) -> None:
         """Nothing is asked for any object until it is followed again."""
         for key in list(self._followers):
             self.forget(key)
 
+    def _drop(self, key: Key, cluster: Key) -> None:
+        follower = self._followers[key].pop(cluster)
+        if not self._followers[key]:
+            del self._followers[key]
+        follower.tracks.clear()
+        follower.acts.clear()
+        self._pool.leave(follower)
+
+    def _ask(self, follower: Follower, questions: Iterable[Question]) -> Mapping[Question, Heard]:
+        wanted = tuple(questions)
+        for question in follower.tracks.keys() - set(wanted):
+            del follower.tracks[question]
+        new = [question for question in wanted if question not in follower.tracks]
+        for question in new:
+            follower.tracks[question] = Track(self._pool.now())
+        if new:
+            self._pool.touch(follower)
+        return {question: track.heard for question, track in follower.tracks.items() if track.heard is not None}
+
     def _follower(self, key: Key, target: Target) -> Follower:
-        """Whose cluster has changed begins anew: what another one said is no answer. A head that came back is the same cluster."""
-        follower = self._followers.get(key)
-        if follower is not None and follower.target.cluster != target.cluster:
-            self.forget(key)
-            follower = None
+        """A head that came back is the same cluster, and is asked at once."""
+        follower = self._followers.get(key, {}).get(target.cluster)
         if follower is None:
-            follower = self._followers[key] = Follower(key, self, target)
+            follower = Follower(key, self, target)
+            self._followers.setdefault(key, {})[target.cluster] = follower
             self._pool.enter(follower)
-        follower.target = target
+        elif follower.target != target:
+            follower.target = target
+            follower.hurry(self._pool.now())
+            self._pool.touch(follower)
         return follower

@@ -12,7 +12,8 @@ import pytest
 from rayfleet.api.meta import Key
 from rayfleet.ray import jobs, serve
 from rayfleet.ray.answer import Accepted, Act, NotFound, Question, Refused, Target, Unreachable
-from rayfleet.ray.pool import FIRST, LONGEST, Desk, Pool
+from rayfleet.ray.lane import FIRST
+from rayfleet.ray.pool import LONGEST, Desk, Pool
 from rayfleet.sim.clock import VirtualClock
 
 RUNNING = b'{"status": "RUNNING", "submission_id": "a"}'
@@ -143,7 +144,7 @@ def test_an_act_goes_before_questions_once_and_its_answer_is_kept(scene: Scene) 
     paths = [path for _, _, path in scene.rays.asked]
     assert paths.count("/api/jobs/") == 1 and told == [""]
     assert paths.index("/api/jobs/") <= 1, "at most the question that was under way goes before it"
-    assert scene.desk.results(key)[act].answer == Accepted(RUNNING)
+    assert scene.desk.results(key, target("one").cluster)[act].answer == Accepted(RUNNING)
 
 
 def test_a_job_that_was_submitted_before_is_submitted(scene: Scene) -> None:
@@ -169,6 +170,32 @@ def test_what_is_forgotten_is_asked_nothing_and_another_cluster_begins_anew(scen
     scene.run(1)
     moved = scene.desk.follow(Key("default", "one"), target("other"), [jobs.job("a")])
     assert moved == {}, "what another cluster said is no answer"
+
+
+def test_an_object_may_be_about_two_clusters_and_each_answers_for_itself(scene: Scene) -> None:
+    key, health = Key("default", "svc"), serve.health(8000)
+    scene.rays.says = {"old": (200, b"success"), "new": (503, b"no routes yet")}
+
+    def both() -> dict[str, object]:
+        found = scene.desk.follow_all(key, [(target(name), [health]) for name in ("old", "new")])
+        return {cluster.name: heard[health].answer for cluster, heard in found.items() if health in heard}
+
+    scene.clock.loop.call_soon(both)
+    scene.run(3)
+    assert both() == {"old": b"success", "new": Refused(503, "no routes yet")}
+    scene.desk.follow_all(key, [(target("new"), [health])])
+    before = len(scene.rays.times("old"))
+    scene.run(60)
+    assert len(scene.rays.times("old")) == before, "a cluster that is no longer named is asked nothing"
+
+
+def test_a_head_that_came_back_elsewhere_is_asked_at_once(scene: Scene) -> None:
+    scene.follow("one")
+    scene.run(100)
+    moved = Target(target("one").cluster, "one-head-svc", "10.0.0.9")
+    scene.clock.loop.call_soon(lambda: scene.desk.follow(Key("default", "one"), moved, [jobs.job("a")]))
+    scene.run(0.5)
+    assert scene.rays.times("one")[-1] >= 100
 
 
 def test_the_rhythm_is_brisk_again_after_an_act(scene: Scene) -> None:

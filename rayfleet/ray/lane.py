@@ -1,0 +1,62 @@
+"""Who waits for which cluster: the questions and acts of one object about it, and all of one cluster's."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from rayfleet.api.meta import Key
+from rayfleet.ray.answer import Act, Heard, Question, Target
+
+FIRST = 1.0  # seconds between two askings while answers change
+
+Answered = Callable[[Act, Any], None]
+
+
+class Listener(Protocol):
+    """Hears whose answers have changed."""
+
+    def heard(self, key: Key) -> None: ...
+
+
+@dataclass(slots=True)
+class Track:
+    """One question of one follower."""
+
+    due: float
+    pause: float = FIRST
+    heard: Heard | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Follower:
+    """Who asks about one cluster on behalf of one object."""
+
+    key: Key
+    desk: Listener
+    target: Target
+    tracks: dict[Question, Track] = field(default_factory=dict)
+    acts: deque[tuple[Act, Answered | None]] = field(default_factory=deque)
+    sending: Act | None = None
+    results: OrderedDict[Act, Heard] = field(default_factory=OrderedDict)
+
+    def hurry(self, now: float) -> None:
+        """Something happened: what there is to hear is heard soon."""
+        for track in self.tracks.values():
+            track.due, track.pause = min(track.due, now), FIRST
+
+    def next_due(self, never: float) -> float:
+        if self.acts:
+            return float("-inf")
+        return min((track.due for track in self.tracks.values()), default=never)
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """One cluster: its followers, and whether a call to it is under way."""
+
+    followers: list[Follower] = field(default_factory=list)
+    busy: bool = False
+    ready: bool = False
