@@ -103,10 +103,10 @@ def given_up(observed: Observed, cluster: RayCluster, new: NewPods, before: Live
         for life in range(before.of(new.group_name, slot.replica), after.of(new.group_name, slot.replica)):
             name = slot_name(cluster, new.group_name, new.hosts, slot, life)
             pod = pods.get(name)
-            if pod is not None and pod.terminating:
-                yield Place(PODS, cluster.metadata.namespace, name, pod.metadata.uid)
-            elif pod is None and name in observed.gone:
+            if pod is None:  # it went, or workersToDelete lists it and it was never seen
                 yield Place(PODS, cluster.metadata.namespace, name)
+            elif pod.terminating:
+                yield Place(PODS, cluster.metadata.namespace, name, pod.metadata.uid)
 
 
 def free_names(cluster: RayCluster, new: NewPods, slots: Sequence[Slot], lives: Lives, taken: set[str]) -> tuple[Lives, list[str]]:

@@ -109,6 +109,8 @@ def test_a_new_pod_never_gets_a_name_that_is_listed_for_deletion() -> None:
     made = plan(observed(cluster(named), head()))
     assert created(made) == [worker_name(0, lives=1)]
     assert fences(made) == ["small:0=1"]
+    assert isinstance(made.actions[0], Fence)
+    assert [place.name for place in made.actions[0].absent] == [worker_name(0)], "another operator may have made it"
 
 
 def test_an_autoscaled_group_never_loses_an_unnamed_worker() -> None:
