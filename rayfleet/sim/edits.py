@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from rayfleet.api import labels
@@ -105,27 +105,39 @@ def suspend_group(chaos: Chaos) -> bool:
 
 
 def delete_and_apply(chaos: Chaos) -> bool:
+    """It is applied again as soon as it is gone: at once, or when its own clean-up has ended."""
     chaos.world.delete(RAYCLUSTERS, chaos.name)
+    chaos.world.clock.spawn(apply_again(chaos))
+    return True
+
+
+def apply_again(chaos: Chaos) -> Iterator[float]:
+    while chaos.world.cluster(chaos.name) is not None:
+        yield 1.0
     chaos.broken = False
     chaos.world.apply(chaos.wanted)
-    return True
 
 
 def hold_cluster(chaos: Chaos) -> bool:
     """Delete it while somebody's finalizer holds it, let it go after a while, and apply it again."""
     world, key = chaos.world, Key(NAMESPACE, chaos.name)
-    world.user("patch", RAYCLUSTERS, key, body={"metadata": {"finalizers": ["example.com/held"]}})
-    world.delete(RAYCLUSTERS, chaos.name)
+
+    def hold(names: list[str]) -> None:
+        world.user("patch", RAYCLUSTERS, key, body={"metadata": {"finalizers": names or None}})
 
     def release() -> None:
-        found = world.cluster(chaos.name)
-        if found and found["metadata"].get("finalizers"):
-            world.user("patch", RAYCLUSTERS, key, body={"metadata": {"finalizers": None}})
-            chaos.broken = False
-            world.apply(chaos.wanted)
+        if found := world.cluster(chaos.name):
+            hold([name for name in found["metadata"].get("finalizers") or () if name != HOLDER])
 
+    found = world.cluster(chaos.name)
+    if found is None or found["metadata"].get("deletionTimestamp"):
+        return False
+    hold([*(found["metadata"].get("finalizers") or ()), HOLDER])
     world.clock.call_later(chaos.dice.uniform(1.0, 5.0), release)
-    return True
+    return delete_and_apply(chaos)
+
+
+HOLDER = "example.com/held"
 
 
 def break_spec(chaos: Chaos) -> bool:

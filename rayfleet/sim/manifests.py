@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from rayfleet.api import labels
 from rayfleet.sim.store import Obj
 
 
@@ -51,6 +52,29 @@ def random_cluster(name: str, dice: Random) -> Obj:
         for number in range(dice.randint(1, 2))
     ]
     return cluster(name, *groups)
+
+
+STORES: tuple[Obj, ...] = (
+    {"redisAddress": "redis:6379"},
+    {"backend": "rocksdb"},
+    {"backend": "rocksdb", "storage": {"deletionPolicy": "Retain"}},
+)
+GATES = {"GCSFaultToleranceEmbeddedStorage": True, "RayClusterNetworkPolicy": True}
+
+
+def with_features(made: Obj, dice: Random) -> Obj:
+    """Three of five clusters stay plain; the others keep their state somewhere, demand tokens, or close their network. See `GATES`."""
+    if dice.random() < 0.6:
+        return made
+    spec, metadata = dict(made["spec"]), dict(made["metadata"])
+    if dice.random() < 0.7:
+        spec["gcsFaultToleranceOptions"] = dice.choice(STORES)
+        metadata["annotations"] = {labels.DELETION_TIMEOUT: str(dice.choice((20, 60)))}
+    if dice.random() < 0.4:
+        spec["authOptions"] = {"mode": "token"}
+    if dice.random() < 0.4:
+        spec["networkPolicy"] = {"mode": dice.choice(("DenyAll", "DenyAllIngress"))}
+    return {**made, "metadata": metadata, "spec": spec}
 
 
 FAULTY_GROUPS: tuple[list[Obj], ...] = (

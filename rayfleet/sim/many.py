@@ -16,10 +16,11 @@ from collections import Counter
 from typing import NamedTuple
 
 from rayfleet.sim import chaos, faults
-from rayfleet.sim.storm import storm
+from rayfleet.sim.storm import FEATURES, storm
 
 FATES = tuple(f"pod {fate}" for fate in ("ready", "fails", "exits", "pending"))
-ACTIONS = ("create Pod", "create Service", "delete Pod", "delete Service", "patch Service", "patch RayCluster", "patch status")
+MADE = ("Pod", "Service", "NetworkPolicy", "PersistentVolumeClaim", "Secret", "Job")
+ACTIONS = (*(f"create {kind}" for kind in MADE), "delete Pod", "delete Service", "patch Service", "patch RayCluster", "patch status")
 AMONG_TWO = {"restart-leader"}  # needs another one that goes on
 TOLD_EVERY = 500
 
@@ -46,7 +47,8 @@ def run(case: tuple[int, int]) -> Told:
 
 def missing(seen: Told, leaders: str) -> list[str]:
     """What should have occurred and did not."""
-    wanted = {*faults.KINDS, *chaos.ACTS, "quota refusal", *FATES} - (set() if "2" in leaders else AMONG_TWO)
+    drawn = {"quota refusal", *FATES, *(f"with {feature}" for feature in FEATURES)}
+    wanted = {*faults.KINDS, *chaos.ACTS, *drawn} - (set() if "2" in leaders else AMONG_TWO)
     return [
         *sorted(wanted - seen.faults.keys()),
         *sorted(set(faults.combinations()) - seen.calls.keys()),

@@ -7,20 +7,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
+from rayfleet.api.config import Configuration
 from rayfleet.api.meta import RAYCLUSTERS
 from rayfleet.planning.backoff import LONGEST_RETRY
 from rayfleet.raycluster.plan import plan
 from rayfleet.sim import manifests
 from rayfleet.sim.chaos import Chaos
 from rayfleet.sim.end_state import unmet
-from rayfleet.sim.invariants import Invariants
+from rayfleet.sim.invariants import Invariants, deadline
 from rayfleet.sim.kubelet import EXITS, FAILS, PENDING, READY
 from rayfleet.sim.leader import Pace, Planner
 from rayfleet.sim.world import World
 
 STORM = 60.0
 PATIENCE = 1200.0
+FEATURES = ("gcsFaultToleranceOptions", "authOptions", "networkPolicy")
 SILENCE = 7200.0
+HASTE = 310.0  # seconds in which a write that was refused up to now is tried again
 RATES = {
     "crash-before": 0.01,
     "crash-after": 0.01,
@@ -50,7 +53,7 @@ def weather(seed: int) -> Pace:
 
 def storm(seed: int, leaders: int = 1, *, planner: Planner = plan, prepare: Callable[[World], None] | None = None) -> Outcome:
     """Raises Violation when an invariant breaks, or when the world does not come to rest as wanted."""
-    world = World(seed, pace=weather(seed), planner=planner)
+    world = World(seed, pace=weather(seed), planner=planner, config=Configuration(feature_gates=manifests.GATES))
     try:
         return rage(world, leaders, prepare)
     finally:
@@ -61,11 +64,11 @@ def rage(world: World, leaders: int, prepare: Callable[[World], None] | None) ->
     seed = world.seed
     rules = Invariants(world)
     dice = Random(seed * 7 + leaders)
-    cluster = manifests.random_cluster("demo", dice)
+    cluster = manifests.with_features(manifests.random_cluster("demo", dice), Random(seed * 11))
     chaos = Chaos(world, dice, cluster)
     if prepare is not None:
         prepare(world)
-    fates = Counter[str]()
+    fates = Counter(f"with {name}" for name in FEATURES if name in cluster["spec"])
 
     def fate(pod: object) -> str:
         drawn = dice.choices((READY, FAILS, EXITS, PENDING), (12, 1, 1, 1))[0] if chaos.active else READY
@@ -83,6 +86,9 @@ def rage(world: World, leaders: int, prepare: Callable[[World], None] | None) ->
     world.run(STORM)
     chaos.stop()
     world.faults.stop()
+    if (world.cluster("demo") or {"metadata": {}})["metadata"].get("deletionTimestamp"):
+        end_clean_up(world, rules)
+    chaos.mend()
     calm(world, rules)
     bury(world, rules)
     if rules.overlaps:
@@ -130,11 +136,22 @@ def calm(world: World, rules: Invariants, name: str = "demo") -> None:
         rules.fail("L1", f"it did not stay so: {'; '.join(left)}")
 
 
+def end_clean_up(world: World, rules: Invariants, name: str = "demo") -> None:
+    """A deleted cluster goes within the time that its clean-up may take, whatever becomes of that."""
+    cluster = world.cluster(name)
+    if cluster is None:
+        return
+    world.run(max(deadline(cluster) - world.clock.now, 0.0) + HASTE)
+    if (left := world.cluster(name)) and left["metadata"]["uid"] == cluster["metadata"]["uid"]:
+        rules.fail("S12", f"{name} is still there, {HASTE:.0f} s after its deadline")
+
+
 def bury(world: World, rules: Invariants, name: str = "demo") -> None:
     """Delete the cluster: nothing that carries its UID is left, and nobody makes anything for it any more."""
     cluster = world.cluster(name)
     assert cluster is not None
     world.delete(RAYCLUSTERS, name)
+    end_clean_up(world, rules, name)
     world.run(60.0)
     if left := world.store.children.get(cluster["metadata"]["uid"]):
         rules.fail("S13", f"left behind: {', '.join(key.name for _, key in left)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rayfleet.sim import stores
 from rayfleet.sim.end_state import unmet
 from rayfleet.sim.invariants import Invariants, Violation
 from rayfleet.sim.leader import Planner
@@ -14,6 +15,7 @@ from tests.sim.mutants import MUTANTS, Mutant, Proof
 from tests.sim.test_transcripts import GOLDEN, SEED
 
 MOST_STORMS = 60
+STORIES = {story.name: story for story in stores.STORIES}
 
 
 def broken_by(mutant: Mutant, proof: Proof, seed: int) -> str:
@@ -39,15 +41,18 @@ def happened(proof: Proof, planner: Planner, seed: int) -> str:
 
 
 def told(planner: Planner, proof: Proof) -> str:
-    world = World(SEED, planner=planner)
+    story = STORIES.get(proof.story) or BY_NAME.get(proof.story)
+    world = World(SEED, planner=planner, config=getattr(story, "config", None))
     Invariants(world)
     try:
         if proof.scene:
             proof.scene(world)
             return ""
-        text = BY_NAME[proof.story].run(world)
+        assert story is not None
+        text = story.run(world)
         if proof.invariant == "golden":
-            return "" if text == (GOLDEN / f"{proof.story}.golden").read_text() else "golden"
+            kept = (GOLDEN / "stores" if proof.story in STORIES else GOLDEN) / f"{proof.story}.golden"
+            return "" if text == kept.read_text() else "golden"
         return "L1" if unmet(world, NAME) else ""
     finally:
         world.close()

@@ -5,7 +5,7 @@ Where a mutant can be made around the planner it is, so that it outlives a rewri
 
 from __future__ import annotations
 
-from tests.sim.mutants import life, names, owners, runtime, status
+from tests.sim.mutants import life, names, owners, runtime, status, stores
 from tests.sim.mutants.proof import Mutant, Proof
 
-MUTANTS: dict[Mutant, Proof] = {**names.MUTANTS, **owners.MUTANTS, **life.MUTANTS, **status.MUTANTS, **runtime.MUTANTS}
+MUTANTS: dict[Mutant, Proof] = {**names.MUTANTS, **owners.MUTANTS, **life.MUTANTS, **status.MUTANTS, **runtime.MUTANTS, **stores.MUTANTS}
