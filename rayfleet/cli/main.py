@@ -21,6 +21,7 @@ COMMANDS = {
     "scale": "scale",
     "logs": "logs",
     "explain": "explain",
+    "doctor": "doctor",
     "token": "token",
     "plan": "plan",
     "diff": "diff",
