@@ -35,6 +35,8 @@ def parse(registry: Registry, path: str) -> Address:
     if rest[0] == "namespaces" and len(rest) > 2 and not (group == "" and rest[2] in ("status", "finalize")):
         namespace, rest = rest[1], rest[2:]
     served = registry.find(group, version, rest[0])
+    if served is None and registry.is_custom(group):
+        raise no_such_page()
     tail = ""
     if len(rest) > 3 and rest[2] == "proxy":
         rest, tail = rest[:3], "/".join(rest[3:])

@@ -45,8 +45,9 @@ class Api:
         for kind in builtin.kinds():
             self.registry.add(kind)
         store.load(self._fields)
-        for definition in store.select(custom.DEFINITIONS):
-            self.registry.add(custom.kind_of(definition.decode()))
+        for record in store.select(custom.DEFINITIONS):
+            if custom.is_served(definition := record.decode()):
+                self.registry.add(custom.kind_of(definition))
         self.addresses = Addresses(record.decode() for record in store.select("services"))
         store.on_stage.append(self._follow)
 
@@ -63,11 +64,11 @@ class Api:
     def _follow(self, change: Change) -> None:
         record = change.record
         if record.resource == custom.DEFINITIONS:
-            kind = custom.kind_of(record.decode())
+            definition = record.decode()
             if change.type == DELETED:
-                self.registry.remove(kind.resource)
-            else:
-                self.registry.add(kind)
+                self.registry.remove(record.name)
+            elif custom.is_served(definition):
+                self.registry.add(custom.kind_of(definition))
         elif record.resource == "services":
             if change.previous is not None:
                 self.addresses.release(change.previous.decode())

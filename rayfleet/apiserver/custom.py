@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rayfleet.apiserver import metadata
+from rayfleet.apiserver import definition_names, metadata
 from rayfleet.apiserver.columns import TABLES
 from rayfleet.apiserver.custom_columns import printer_table
+from rayfleet.apiserver.definition_names import DEFINITIONS
 from rayfleet.apiserver.definition_rules import check_definition
 from rayfleet.apiserver.kind import Kind
-from rayfleet.apiserver.record import Obj
+from rayfleet.apiserver.record import Obj, Record
 from rayfleet.apiserver.schema import StructuralSchema
 from rayfleet.apiserver.shapes import DEFINITION
 
 if TYPE_CHECKING:
     from rayfleet.apiserver.api import Api
 
-DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 """holds a definition until its objects are gone"""
+
+
+def is_served(definition: Obj) -> bool:
+    return definition_names.is_established(definition.get("status") or {})
 
 
 def kind_of(definition: Obj) -> Kind:
@@ -78,19 +82,32 @@ def _default(obj: Obj) -> None:
 
 def _establish(api: Api, obj: Obj, old: Obj | None) -> None:
     """A definition is served from the moment it is stored, so it says so at once."""
-    meta = obj["metadata"]
-    if old is None and CLEANUP not in meta.get("finalizers", ()):
-        meta["finalizers"] = [*meta.get("finalizers", ()), CLEANUP]
-    status = dict(obj.get("status") or {})
-    status["acceptedNames"] = obj["spec"]["names"]
+    status = {**(obj.get("status") or {})}
+    status["conditions"] = [*(status.get("conditions") or ())]
+    definition_names.accept(api, obj, status)
     stored, known = _stored(obj["spec"])["name"], status.get("storedVersions") or []
     status["storedVersions"] = known if stored in known else [*known, stored]
-    if not status.get("conditions"):
-        now = metadata.timestamp(api.clock())
-        accepted = {"type": "NamesAccepted", "reason": "NoConflicts", "message": "no conflicts found"}
-        established = {"type": "Established", "reason": "InitialNamesAccepted", "message": "the initial names have been accepted"}
-        status["conditions"] = [{**condition, "status": "True", "lastTransitionTime": now} for condition in (accepted, established)]
     obj["status"] = status
+
+
+def begin_end(definition: Obj, now: float) -> None:
+    """It is to go: it waits for its objects, and says so."""
+    meta, status = definition["metadata"], definition.setdefault("status", {})
+    meta["finalizers"] = [*(name for name in meta.get("finalizers", ()) if name != CLEANUP), CLEANUP]
+    text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+    pending = {"type": "Terminating", "status": "True", "reason": "InstanceDeletionPending", "message": text}
+    status["conditions"] = [*(status.get("conditions") or ()), {**pending, "lastTransitionTime": metadata.timestamp(now)}]
+
+
+def accept_names(api: Api, record: Record) -> None:
+    """Again, of a definition that had to wait for names that another one had."""
+    obj = record.decode()
+    if definition_names.is_named(obj.get("status") or {}) or "deletionTimestamp" in obj["metadata"]:
+        return
+    _establish(api, obj, None)
+    if obj != record.decode():
+        obj["metadata"] = metadata.tidied(obj["metadata"])
+        api.store.put(record.resource, record.namespace, record.name, obj)
 
 
 def _stored(spec: Obj) -> Obj:

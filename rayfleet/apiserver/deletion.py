@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rayfleet.apiserver import metadata
+from rayfleet.apiserver import custom, metadata
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.kind import Kind
 from rayfleet.apiserver.record import Obj, Record, encode
@@ -65,6 +65,8 @@ def delete(api: Api, kind: Kind, record: Record, options: DeleteOptions) -> tupl
         raise forbidden("", "namespaces", record.name, "this namespace may not be deleted")
     obj = record.decode()
     meta = obj["metadata"]
+    if kind.resource == custom.DEFINITIONS and "deletionTimestamp" not in meta:
+        custom.begin_end(obj, api.clock())
     grace = _grace(kind, obj, options)
     finalizers = _finalizers(meta.get("finalizers", []), options.propagation)
     if not finalizers and grace == 0 and not held(obj | {"metadata": {}}):

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 
-from rayfleet.apiserver import ending, endpoint_slices, garbage, job_controller, quota
+from rayfleet.apiserver import custom, ending, endpoint_slices, garbage, job_controller, quota
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.custom import DEFINITIONS
 from rayfleet.apiserver.namespace_content import furnish
@@ -96,6 +96,9 @@ class Housekeeping:
         store = self._api.store
         if record.name in (ACCOUNT, AUTHORITY) and (home := store.get("namespaces", "", record.namespace)) is not None:
             self._add(home)
+        if record.resource == DEFINITIONS:
+            for other in list(store.select(DEFINITIONS)):
+                self._add(other)  # its names may be free now
         # Whoever waits for the end of this object may be ready now.
         holders = [store.by_uid(uid) for uid in record.owners]
         if store.is_empty(record.namespace):
@@ -183,6 +186,7 @@ class Housekeeping:
                 furnish(self._api, record.name)
         elif record.resource == DEFINITIONS:
             ending.end_definition(self._api, record)
+            custom.accept_names(self._api, record)
         elif record.resource == "services":
             endpoint_slices.sync(self._api, record)
         elif record.resource == "resourcequotas":

@@ -66,6 +66,10 @@ class Registry:
                 versions.append(version)
         return {group: sorted(versions, key=_priority) for group, versions in found.items()}
 
+    def is_custom(self, group: str) -> bool:
+        """All its kinds come from definitions: nobody answers for what is none of them."""
+        return all(kind.custom for kind in self._kinds.values() if kind.group == group)
+
     def within(self, group: str, version: str) -> Iterator[Served]:
         for (other, its_version, _), served in sorted(self._served.items()):
             if (other, its_version) == (group, version):

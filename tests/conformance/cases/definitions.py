@@ -16,8 +16,8 @@ def made(plural: str, kind: str, schema: Any = None, **more: Any) -> tuple[Any, 
     return body, f"{m.DEFINITIONS}/{plural}.land.example"
 
 
-def objects(plural: str, version: str = "v1") -> str:
-    return f"/apis/land.example/{version}/namespaces/${{ns}}/{plural}"
+def objects(plural: str, version: str = "v1", group: str = "land.example") -> str:
+    return f"/apis/{group}/{version}/namespaces/${{ns}}/{plural}"
 
 
 def thing(kind: str, name: str = "a", **more: Any) -> Any:
@@ -45,6 +45,12 @@ VANS, VAN = made(
 V2 = {"name": "v2", "served": True, "storage": False, "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": OPEN}}}}
 BUSES, BUS = made("buses", "Bus")
 BUSES["spec"]["versions"].append(V2)
+
+
+def named_alike(plural: str, kind: str, **names: Any) -> Any:
+    body = definition("snow.example", plural, kind)
+    body["spec"]["names"].update(names)
+    return body
 
 
 def wrong(name: str, *changes: Any) -> Any:
@@ -304,9 +310,22 @@ CASES = [
     ),
     case(
         "names-taken-twice",
-        post(m.DEFINITIONS, definition("land.example", "sleds", "Sled"), unseen=True),
-        get(f"{m.DEFINITIONS}/sleds.land.example", until=ESTABLISHED, unseen=True),
-        post(m.DEFINITIONS, definition("land.example", "sledges", "Sled"), unseen=True),
-        get(f"{m.DEFINITIONS}/sledges.land.example", until={"status.conditions[0].type": "NamesAccepted"}),
+        post(m.DEFINITIONS, definition("snow.example", "sleds", "Sled"), unseen=True),
+        get(objects("sleds", group="snow.example"), until={"code": 200}, unseen=True),
+        post(m.DEFINITIONS, definition("snow.example", "sledges", "Sled"), unseen=True),
+        get(f"{m.DEFINITIONS}/sledges.snow.example", until={"status.conditions[0].type": "NamesAccepted"}),
+        get(objects("sledges", group="snow.example")),
+        delete(f"{m.DEFINITIONS}/sleds.snow.example", unseen=True),
+        get(f"{m.DEFINITIONS}/sledges.snow.example", until=ESTABLISHED),
+        get(objects("sledges", group="snow.example"), until={"code": 200}),
+    ),
+    case(
+        "names-taken-in-part",
+        post(m.DEFINITIONS, definition("snow.example", "skis", "Ski"), unseen=True),
+        get(f"{m.DEFINITIONS}/skis.snow.example", until=ESTABLISHED, unseen=True),
+        post(m.DEFINITIONS, named_alike("poles", "Pole", shortNames=["skis", "po"]), unseen=True),
+        get(f"{m.DEFINITIONS}/poles.snow.example", until={"status.conditions[0].type": "NamesAccepted"}),
+        patch(f"{m.DEFINITIONS}/poles.snow.example", {"spec": {"names": {"shortNames": ["po"]}}}, unseen=True),
+        get(f"{m.DEFINITIONS}/poles.snow.example", until=ESTABLISHED),
     ),
 ]
