@@ -65,7 +65,8 @@ def account(place: str) -> Object:
 
 
 def gates(place: str = SYSTEM_NAMESPACE, kind: str = "ClusterRole") -> list[Object]:
-    """What the operator needs besides while the gates RayClusterNetworkPolicy and RayClusterMTLS are on."""
+    """What the operator needs besides while the gates RayClusterNetworkPolicy, RayClusterMTLS and GCSFaultToleranceEmbeddedStorage are
+    on."""
     return grant(kind, GATE_ROLE, GATED, place)
 
 

@@ -25,7 +25,8 @@ from testbed.process import Process
 CONTROLLERS = (
     "garbage-collector-controller,namespace-controller,serviceaccount-controller,root-ca-certificate-publisher-controller,"
     "endpointslice-controller,job-controller,cronjob-controller,disruption-controller,resourcequota-controller,"
-    "replicaset-controller,deployment-controller,ttl-after-finished-controller,validatingadmissionpolicy-status-controller"
+    "replicaset-controller,deployment-controller,ttl-after-finished-controller,validatingadmissionpolicy-status-controller,"
+    "persistentvolumeclaim-protection-controller,persistentvolume-protection-controller"
 )
 # Not on by default, but on many real clusters: who sets blockOwnerDeletion must be allowed to set the owner's finalizers.
 ADMISSION = "OwnerReferencesPermissionEnforcement"
