@@ -34,7 +34,7 @@ test: env testbed ## everything, with each part's share of the time
 
 SEEDS ?= 5000
 sim: env ## any number of storms on all processors: make sim SEEDS=N
-	$(PY) -m rayfleet.sim.many $(SEEDS)
+	$(PY) -m rayfleet.sim.many $(SEEDS) 0 12
 
 parity: env ## RayClusters against what KubeRay was recorded to make of them
 	$(PY) -m pytest tests/parity

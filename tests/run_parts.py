@@ -36,7 +36,7 @@ PARTS: dict[str, list[list[str]]] = {
     "decisions": [
         [*PYTEST, "tests/api", "tests/ray", "tests/planning", "tests/resources", "tests/raycluster", "tests/house", "tests/docs"]
     ],
-    "simulator": [[*PYTEST, "tests/sim"], [sys.executable, "-m", "rayfleet.sim.many", "4500", "250", "1"]],
+    "simulator": [[*PYTEST, "tests/sim"], [sys.executable, "-m", "rayfleet.sim.many", "4500", "250", "11112"]],
     "client and runtime": [[*PYTEST, "tests/kube", "tests/runtime", "-m", "not testbed"]],
     "embedded API": [[*PYTEST, "tests/apiserver", "tests/conformance", "-m", "not testbed"]],
     "parity": [[*PYTEST, "tests/parity", "-m", "not testbed"]],

@@ -82,13 +82,13 @@ def has_fixed_name(observed: Observed, cluster: RayCluster, new: NewPods) -> boo
 def is_unsure(observed: Observed, cluster: RayCluster, new: NewPods, used: set[str]) -> bool:
     """May our copy of the owner lack the last raise, so that the new names are of a life that is over?
 
-    Not for a cluster that nobody has told anything of yet, and not for a worker's slot whose last Pod this process saw. A head is rare and
-    may not be there twice: our view is tested each time.
+    A head is rare and may not be there twice: our view is tested each time. For workers not while nobody has told anything of the cluster
+    yet, and not for a slot whose last Pod this process saw.
     """
-    if has_fixed_name(observed, cluster, new) or not (observed.lives.counts or cluster.status.observed_generation):
-        return False
     if new.group_name == labels.HEAD_GROUP:
-        return True
+        return not has_fixed_name(observed, cluster, new)
+    if not observed.lives.counts and not cluster.status.observed_generation:
+        return False
     for slot in new.slots:
         life = observed.lives.of(new.group_name, slot.replica)
         if life == 0 or slot_name(cluster, new.group_name, new.hosts, slot, life - 1) not in used:

@@ -46,13 +46,13 @@ def plan(observed: Observed) -> Plan:
         *plan_claim(observed, cluster),
         *certificates.adopted(observed, cluster),
         *adopted(observed, cluster),
-        *pod_actions(observed, cluster),
+        *pod_actions(observed, cluster, tested=bool(holds)),
     ]
     return Plan(tuple(actions), status_write(observed, cluster), waiting(observed, cluster), certificates.told(observed, cluster))
 
 
-def pod_actions(observed: Observed, cluster: RayCluster) -> list[Action]:
-    """The fence, if names need one, then what goes and what is made."""
+def pod_actions(observed: Observed, cluster: RayCluster, *, tested: bool = False) -> list[Action]:
+    """The fence, if names need one, then what goes and what is made. `tested`: a write before tests our copy of the cluster already."""
     deletes, news = plan_pods(observed, cluster)
     if unprotected(observed, cluster):
         news = []
@@ -60,7 +60,7 @@ def pod_actions(observed: Observed, cluster: RayCluster) -> list[Action]:
     fences, creates = settle(observed, cluster, allowed, news)
     if fences and observed.held_back(SCOPE):
         return []
-    return [*fences, *allowed, *creates]
+    return [*(fence for fence in fences if fence.annotations or not tested), *allowed, *creates]
 
 
 def is_managed_elsewhere(observed: Observed) -> bool:

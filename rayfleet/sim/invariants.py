@@ -172,10 +172,11 @@ class Invariants:
 
     def unfinished(self, cluster: Obj) -> Iterator[str]:
         """What of a clean-up has not ended, as the operator that looks now has seen it."""
+        jobs = list(self.world.store.owned(cluster["metadata"]["uid"], JOBS))
+        if any(map(is_over, jobs)):
+            return
         yield from (pod.name for pod in TURN.get().observed.heads())
-        for job in self.world.store.owned(cluster["metadata"]["uid"], JOBS):
-            if not is_over(job):
-                yield str(job["metadata"]["name"])
+        yield from (str(job["metadata"]["name"]) for job in jobs)
 
     def remember(self, request: Request, change: Change) -> None:
         if change.resource == RAYCLUSTERS and change.type != "DELETED":

@@ -145,10 +145,10 @@ def test_the_replacement_of_a_failed_worker_has_a_new_name() -> None:
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["told before", "new"])
-def test_our_copy_is_tested_before_pods_are_made_for_a_cluster_that_was_told_something_before(told: bool) -> None:
-    made = plan(observed(cluster(group(replicas=1), status={"observedGeneration": 1} if told else {})))
+def test_our_copy_is_tested_before_workers_are_made_for_a_cluster_that_was_told_something_before(told: bool) -> None:
+    made = plan(observed(cluster(group(replicas=1), status={"observedGeneration": 1} if told else {}), head()))
     assert asks(made) == told and fences(made) == []
-    assert len(created(made)) == 2
+    assert len(created(made)) == 1
 
 
 def test_our_copy_is_tested_before_each_new_head_and_not_for_a_worker_whose_last_pod_was_seen() -> None:
@@ -157,6 +157,7 @@ def test_our_copy_is_tested_before_each_new_head_and_not_for_a_worker_whose_last
     for living, asked in ((worker(0, lives=1), True), (head(), False)):
         made = plan(observed(lived, living, gone=seen))
         assert len(created(made)) == 1 and asks(made) == asked and fences(made) == []
+    assert asks(plan(observed(cluster()))), "also before the first one"
 
 
 def test_a_slot_whose_pod_somebody_deleted_is_filled_under_a_new_name_after_a_fence() -> None:
