@@ -155,6 +155,19 @@ BAD = [
     (cluster(rayVersion="", authOptions=TOKEN), ["spec.authOptions.mode"], "rayVersion is not set"),
     (cluster(rayVersion="nightly", authOptions=TOKEN), ["spec.authOptions.mode"], "names no version"),
     (cluster(authOptions={"enableK8sTokenAuth": True}), ["spec.authOptions.enableK8sTokenAuth"], "mode: token"),
+    (cluster(authOptions={**TOKEN, "secretName": "other/secret"}), ["spec.authOptions.secretName"], "own namespace"),
+    (cluster(headGroupSpec=head_group(serviceType="ExternalName")), [f"{HEAD}.serviceType"], "one of"),
+    (cluster(authOptions={**TOKEN, "secretName": "../secret"}), ["spec.authOptions.secretName"], "own namespace"),
+    (
+        cluster(headGroupSpec=head_group(headService={"spec": {"externalIPs": ["192.0.2.1"]}})),
+        [f"{HEAD}.headService.spec.externalIPs"],
+        "left out",
+    ),
+    (
+        cluster(headGroupSpec=head_group(headService={"spec": {"type": "ExternalName", "externalName": "elsewhere.example.test"}})),
+        [f"{HEAD}.headService.spec.externalName"],
+        "left out",
+    ),
     (cluster(authOptions={**TOKEN, "enableK8sTokenAuth": True, "secretName": "s"}), ["spec.authOptions.enableK8sTokenAuth"], "secretName"),
     (cluster(historyServerOptions={}), ["spec.historyServerOptions.collectorOptions: is missing"], ""),
     (

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rayfleet.api.fault import Fault
+from rayfleet.api.fault import Fault, shown
+from rayfleet.api.validation.cluster_names import DNS_1123
 from rayfleet.api.validation.subject import Subject
 from rayfleet.api.validation.versions import too_old
 
+NAME_LIMIT = 253
 TOKEN_SINCE, KUBERNETES_TOKEN_SINCE = "2.52.0", "2.55.0"
 
 
@@ -19,6 +21,9 @@ def auth_faults(subject: Subject) -> Iterator[Fault]:
     version = subject.spec.ray_version
     if options.mode == "token" and (old := too_old(version, TOKEN_SINCE)):
         yield Fault(f"{path}.mode", f"token needs Ray {TOKEN_SINCE} or later, and {old}", "set rayVersion, or leave mode out")
+    if options.secret_name and not (len(options.secret_name) <= NAME_LIMIT and DNS_1123.fullmatch(options.secret_name)):
+        rule = "it must be that of a Secret in the cluster's own namespace"
+        yield Fault(f"{path}.secretName", f"{shown(options.secret_name)} is no name", rule)
     if not options.enable_k8s_token_auth:
         return
     path = f"{path}.enableK8sTokenAuth"

@@ -14,7 +14,7 @@ from rayfleet.api.model import Field, Node, join, model_of
 from rayfleet.api.raycluster import MANAGERS
 from rayfleet.api.validation.subject import Subject
 
-SERVICE_TYPES = ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
+SERVICE_TYPES = ("ClusterIP", "NodePort", "LoadBalancer")
 ORIGIN_KIND = "ray.io/originated-from-crd"
 
 

@@ -1,4 +1,5 @@
-"""The head's own Service as a user writes it: only its shape; what it may say is Kubernetes' business."""
+"""The head's own Service as a user writes it: its shape, and nothing by which it would take what is sent to others. What else it may say is
+Kubernetes' business."""
 
 from __future__ import annotations
 
@@ -22,6 +23,8 @@ class Port(Read, frozen=True, gc=False, rename="camel"):
 class ServiceSpec(Read, frozen=True, gc=False, rename="camel"):
     type: str = ""
     selector: dict[str, str] = {}
+    external_ips: tuple[str, ...] = msgspec.field(default=(), name="externalIPs")
+    external_name: str = ""
     ports: tuple[Port, ...] = ()
 
 
@@ -34,5 +37,17 @@ def service_faults(subject: Subject) -> Iterator[Fault]:
     raw = subject.head.spec.head_service
     if not absent(raw):
         faults: list[Fault] = []
-        checked(msgspec.json.decode(raw), model_of(Service), f"{subject.head.path}.headService", faults)
+        path = f"{subject.head.path}.headService"
+        pruned = checked(msgspec.json.decode(raw), model_of(Service), path, faults)
         yield from faults
+        if not faults:
+            yield from diversions(msgspec.convert(pruned, Service).spec, f"{path}.spec")
+
+
+def diversions(spec: ServiceSpec, path: str) -> Iterator[Fault]:
+    """The operator would lend its right to whoever may not make such a Service (CVE-2020-8554, and Services that stand for other names)."""
+    rule = "it must be left out; who may create Services can make one beside the head's"
+    if spec.external_ips:
+        yield Fault(f"{path}.externalIPs", "takes what is sent to those addresses", rule)
+    if spec.external_name or spec.type == "ExternalName":
+        yield Fault(f"{path}.externalName", "makes the head's name stand for another host", rule)
