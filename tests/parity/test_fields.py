@@ -34,11 +34,8 @@ def test_every_field_has_its_row_and_no_row_is_of_another() -> None:
 def test_a_field_acts_somewhere_and_a_test_knows(field: FieldOfApi) -> None:
     places, test = ROWS[field.path]
     assert places, "acts nowhere"
-    files = {place.strip("` ") for place in places.removeprefix("open;").split(",") if ".py" in place}
+    files = {place.strip("` ") for place in places.split(",") if ".py" in place}
     assert files <= set(acts_in(field)), "moved: run python -m tests.parity.fields"
-    if test == "open":
-        assert field.is_open
-        return
     file, _, name = test.strip("`").partition("::")
     function, _, case = name.partition("[")
     assert function in functions(file)

@@ -9,6 +9,7 @@ import pytest
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.names import Slot
+from rayfleet.resources.gcs_claim import claim
 from rayfleet.resources.pod import head_pod, worker_pod
 from tests.raycluster.vocabulary import UID, cluster, group, template
 
@@ -33,6 +34,15 @@ def test_user_name_and_password_stand_in_the_environment_and_the_command_names_t
     (line,) = pod["spec"]["containers"][0]["args"]
     assert '--redis-password="$REDIS_PASSWORD"' in line
     assert '--redis-username="$REDIS_USERNAME"' in line
+
+
+@pytest.mark.parametrize("field", ["redisUsername", "redisPassword"])
+def test_a_credential_is_taken_as_it_is_or_from_a_secret(field: str) -> None:
+    name = {"redisUsername": "REDIS_USERNAME", "redisPassword": "REDIS_PASSWORD"}[field]
+    source = {"secretKeyRef": {"name": "redis", "key": "k"}}
+    for given, seen in (({"value": "plain"}, {"value": "plain"}), ({"valueFrom": source}, {"valueFrom": source})):
+        env = head_of(redisAddress="redis:6379", **{field: given})["spec"]["containers"][0]["env"]
+        assert [variable for variable in env if variable["name"] == name] == [{"name": name, **seen}]
 
 
 def test_several_addresses_with_a_scheme_reach_ray_as_they_are() -> None:
@@ -86,3 +96,8 @@ def test_workers_wait_for_the_next_head(annotations: dict[str, str], spec: Any, 
     of = cluster(group(), annotations=annotations, **spec)
     pod = worker_pod(of, of.spec.worker_group_specs[0], Slot(0, 0), 0, "w", CONFIG)
     assert env_of(pod).get("RAY_gcs_rpc_server_reconnect_timeout_s") == seconds
+
+
+def test_a_claim_is_made_with_the_access_that_is_asked_for() -> None:
+    of = cluster(gcsFaultToleranceOptions={"backend": "rocksdb", "storage": {"accessModes": ["ReadWriteOncePod"]}})
+    assert claim(of)["spec"]["accessModes"] == ["ReadWriteOncePod"]

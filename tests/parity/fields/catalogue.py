@@ -13,8 +13,6 @@ from rayfleet.api.raycluster import RayCluster
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ("rayfleet/resources", "rayfleet/raycluster", "rayfleet/api/validation", "rayfleet/api/crds.py", "rayfleet/cli")
-OPEN = ("authOptions", "gcsFaultToleranceOptions", "historyServerOptions", "networkPolicy", "tlsOptions")
-"""Parts of the spec that are decoded and checked, and that nothing acts on yet."""
 ELSEWHERE = {
     "status.reason": "never written: conditions have reasons; what another operator left there is taken back",
     "spec.autoscalerOptions.upscalingMode": "Ray's autoscaler reads it from the object",
@@ -36,10 +34,6 @@ class FieldOfApi:
     @property
     def path(self) -> str:
         return ".".join(self.keys)
-
-    @property
-    def is_open(self) -> bool:
-        return self.keys[0] == "spec" and self.keys[1] in OPEN
 
 
 @cache

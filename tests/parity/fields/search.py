@@ -45,8 +45,7 @@ def likely_first(items: list[pytest.Function], field: FieldOfApi) -> list[pytest
     """Those whose text, or whose recording, names the field; what acts on it before what only checks it."""
     words = {field.keys[-1], field.attribute, field.keys[-2]}
     scores = {item: sum(word in text_of(item) for word in words) for item in items}
-    chosen = [item for item in items if scores[item] or not field.is_open]
-    return sorted(chosen, key=lambda item: ("validation" in item.nodeid, -scores[item]))
+    return sorted(items, key=lambda item: ("validation" in item.nodeid, -scores[item]))
 
 
 def text_of(item: pytest.Function) -> str:
