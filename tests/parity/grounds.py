@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
 from multidict import CIMultiDictProxy
@@ -22,6 +23,7 @@ from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection, load_kubeconfig
 from testbed.control_plane import ControlPlane
 from tests.issuer.definitions import DEFINITIONS
+from tests.parity.canonical import Json
 from tests.parity.ledger import Ledger
 
 OF_ONE_HOP = {"host", "connection", "content-length", "transfer-encoding"}
@@ -41,13 +43,21 @@ class Ground:
 Grounds = Callable[[Ledger], AbstractAsyncContextManager[Ground]]
 
 
-@asynccontextmanager
-async def embedded(ledger: Ledger) -> AsyncIterator[Ground]:
-    async with served(ApiServer(Store()).app(), ledger) as connection:
-        async with Client(connection) as client:
-            for document in crds():
-                await client.create(CUSTOMRESOURCEDEFINITIONS, document)
-        yield Ground(connection, connection, connection, "stage")
+def embedded_with(definitions: Callable[[], Iterable[Json]]) -> Grounds:
+    """`definitions` gives the CustomResourceDefinitions of the Ray kinds."""
+
+    @asynccontextmanager
+    async def ground(ledger: Ledger) -> AsyncIterator[Ground]:
+        async with served(ApiServer(Store()).app(), ledger) as connection:
+            async with Client(connection) as client:
+                for document in definitions():
+                    await client.create(CUSTOMRESOURCEDEFINITIONS, document)
+            yield Ground(connection, connection, connection, "stage")
+
+    return ground
+
+
+embedded = embedded_with(crds)
 
 
 def kubernetes(plane: ControlPlane) -> Grounds:
@@ -69,9 +79,10 @@ def kubernetes(plane: ControlPlane) -> Grounds:
     return ground
 
 
-def furnish(plane: ControlPlane) -> ControlPlane:
+def furnish(plane: ControlPlane, definitions: Callable[[], Iterable[Json]] = crds) -> ControlPlane:
     """With all that the shipped manifest holds but the Deployment, whose Pod would want an image."""
-    shipped = [each for each in (*cluster_wide(), *gates(), *DEFINITIONS) if each["kind"] != "Deployment"]
+    others = [each for each in cluster_wide() if each["kind"] not in ("Deployment", "CustomResourceDefinition")]
+    shipped = [*definitions(), *others, *gates(), *DEFINITIONS]
     plane.kubectl("apply", "--filename", "-", text="\n---\n".join(map(json.dumps, shipped)))
     plane.kubectl("wait", "--for=condition=Established", "--all", "customresourcedefinitions")
     return plane
@@ -101,7 +112,8 @@ def forwarder(session: ClientSession, server: str) -> web.Application:
 
     async def forward(request: web.Request) -> web.StreamResponse:
         target = URL(server + request.raw_path, encoded=True)
-        async with session.request(request.method, target, headers=kept(request.headers), data=await request.read()) as answer:
+        asked: dict[str, Any] = {"headers": kept(request.headers), "data": await request.read(), "skip_auto_headers": ("Accept-Encoding",)}
+        async with session.request(request.method, target, **asked) as answer:
             response = web.StreamResponse(status=answer.status, headers=kept(answer.headers))
             await response.prepare(request)
             async for piece in answer.content.iter_any():

@@ -1,4 +1,4 @@
-"""Makes recorded/ anew from the recordings of the peer.
+"""Makes recorded/ and standing/ anew from the recordings of the peer.
 
 usage: python -m tests.parity.take_over DIRECTORY      where each case is a directory with input.yaml, creates.json, children.stepN.json ...
 """
@@ -17,6 +17,7 @@ import yaml
 from tests.parity.canonical import Json
 from tests.parity.compare import Groups, grouped
 from tests.parity.recording import DIRECTORY
+from tests.parity.standing import DIRECTORY as STANDING
 from tests.parity.status import told
 
 CONFIGURATIONS = {"operator-env-switches": "env", "operator-config-sidecars": "config", "operator-env2-random-delete": "env2"}
@@ -28,6 +29,7 @@ def main() -> None:
     chosen = [path for path in sorted(source.iterdir()) if path.name.startswith("raycluster-") or path.name in CONFIGURATIONS]
     for case in chosen:
         (DIRECTORY / f"{case.name}.json").write_text(lines(taken(case)))
+        (STANDING / f"{case.name}.json").write_text(lines(stood(case)))
 
 
 def taken(case: Path) -> dict[str, Any]:
@@ -46,6 +48,19 @@ def taken(case: Path) -> dict[str, Any]:
         "writes": writes((case / "writes.txt").read_text()),
         "events": events((case / "events.txt").read_text()),
     }
+
+
+def stood(case: Path) -> dict[str, Any]:
+    """Whole objects by step, None where the cluster is gone: see `standing`."""
+    pool = Pool()
+    steps: list[Any] = []
+    children: list[Json] = []
+    for name, found in json.loads((case / "status.json").read_text()).items():
+        file = case / f"children.{name}.json"
+        children = json.loads((file if file.exists() else case / "children.json").read_text())
+        kept = {**found, "children": [pool.place(each) for each in children]}
+        steps.append(kept if found["metadata"] is not None else None)
+    return {"objects": pool.objects, "steps": steps}
 
 
 def known(body: Json) -> Json:

@@ -1,0 +1,57 @@
+"""KubeRay's definition of a RayCluster, as far as pruning goes: ours, reduced to the fields that its release has.
+
+peer_fields.txt    the paths of those fields in KubeRay v1.7 (reference: KubeRay, 1.1, 1.2); a field that we add is not among them
+
+KubeRay's spells Pod templates out; of the metadata in one it keeps what is listed here and nothing else.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rayfleet.api.crds import crds
+from tests.parity.canonical import Json
+
+FILE = Path(__file__).with_name("peer_fields.txt")
+TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
+KEPT_METADATA = {
+    "name": {"type": "string"},
+    "namespace": {"type": "string"},
+    "labels": TEXTS,
+    "annotations": TEXTS,
+    "finalizers": {"type": "array", "items": {"type": "string"}},
+}
+
+
+def peer_crds() -> tuple[Json, ...]:
+    """All four; only the RayCluster's is reduced."""
+    documents = crds()
+    fields = set(FILE.read_text().split())
+    for version in documents[0]["spec"]["versions"]:
+        reduce(version["schema"]["openAPIV3Schema"], fields, "")
+    return documents
+
+
+def reduce(schema: dict[str, Any], fields: set[str], path: str) -> None:
+    """Takes out, in place, every property whose path is not among the fields."""
+    if "items" in schema:
+        reduce(schema["items"], fields, f"{path}[]")
+    properties = schema.get("properties") or {}
+    for name in list(properties):
+        below = f"{path}.{name}".lstrip(".")
+        if path and below not in fields:
+            del properties[name]
+        else:
+            reduce(properties[name], fields, below)
+    if path.endswith(".template") and schema.get("x-kubernetes-preserve-unknown-fields"):
+        schema["properties"] = {"metadata": {"type": "object", "properties": dict(KEPT_METADATA)}}
+
+
+def paths(schema: dict[str, Any], path: str = "") -> list[str]:
+    """Of every field below spec and status, in the order of the document."""
+    found = paths(schema["items"], f"{path}[]") if "items" in schema else []
+    for name, part in (schema.get("properties") or {}).items():
+        below = f"{path}.{name}".lstrip(".")
+        found += ([below] if path else []) + paths(part, below)
+    return found
