@@ -3,7 +3,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: sim help env check lint test parity testbed manifests demo bench clean
+.PHONY: sim help env check lint test parity peer testbed manifests demo bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -14,6 +14,9 @@ $(STAMP): pyproject.toml
 	python3 -m venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
+
+peer: env ## build KubeRay's released operator, for the tests of taking over and handing back, into the same cache
+	$(PY) -m testbed.peer
 
 testbed: env ## build a Kubernetes control plane for the tests, once, into a cache outside the tree
 	$(PY) testbed/build.py
