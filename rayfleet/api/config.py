@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from rayfleet.version import VERSION
+
 FEATURE_GATES: Mapping[str, bool] = MappingProxyType(
     {
         "RayClusterStatusConditions": True,
@@ -84,7 +86,7 @@ class Configuration(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     has_routes: bool = False
     injected_probes: InjectedProbes = InjectedProbes()
     gcs_wait_period_seconds: int = 5
-    kuberay_version: str = "v1.7.0"
+    kuberay_version: str = f"rayfleet-{VERSION}"  # who wrote a hash: never a release of KubeRay, whose hashes are others
     default_auth_mode: str = ""
 
     @property

@@ -200,9 +200,10 @@ def test_recreate_takes_all_pods_when_the_spec_is_another(edit: dict[str, Any]) 
     assert len(gone) == 2
 
 
-def test_recreate_takes_over_a_head_of_another_operator_without_a_restart() -> None:
+@pytest.mark.parametrize("version", ["nightly", "v1.6.2", "v1.7.0", "rayfleet-0.0.1"])
+def test_recreate_takes_over_a_head_of_another_operator_without_a_restart(version: str) -> None:
     of = cluster(upgradeStrategy={"type": "Recreate"})
-    other = head(annotations={"ray.io/kuberay-version": "nightly", "ray.io/upgrade-strategy-recreate-hash": "ANOTHER"})
+    other = head(annotations={"ray.io/kuberay-version": version, "ray.io/upgrade-strategy-recreate-hash": "ANOTHER"})
     made = plan(observed(of, other))
     assert deleted(made) == {}
     (patch,) = patches(made)
