@@ -12,13 +12,15 @@ from pathlib import Path
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import CERTIFICATES, PODS, RAYCLUSTERS, Resource
 from rayfleet.kube.client import Client
+from rayfleet.kube.connection import Connection
 from rayfleet.kube.errors import Invalid
+from tests.issuer.issuer import Mood
 from tests.parity.canonical import Json
 from tests.parity.configurations import configuration
 from tests.parity.grounds import Grounds
 from tests.parity.ledger import Entry, Ledger
 from tests.parity.replay import FATES
-from tests.parity.stage import KINDS, certified, direct, kubelet_of, open_namespace, operator, until
+from tests.parity.stage import KINDS, issuer_of, kubelet_of, open_namespace, operator, until
 from tests.parity.standing import Moment, placed
 from tests.parity.steps import HOLLOW
 
@@ -65,23 +67,23 @@ async def run(chosen: Sequence[Moment], config: Configuration, on: Grounds, *, g
         await until(lambda: client.serves(RAYCLUSTERS))
         kubelet = await stack.enter_async_context(Client(ground.kubelet, user_agent="kubelet"))
         await stack.enter_async_context(kubelet_of(kubelet, 0.01))
-        way = await stack.enter_async_context((certified if gated else direct)(ground.operator))
+        await stack.enter_async_context(issuer_of(ground.user, Mood.WILLING if gated else None))
         standing = [seen for seen in await asyncio.gather(*(erected(client, moment) for moment in chosen)) if seen]
         before = [await pods_of(client, seen.moment) for seen in standing]
-        async with started(way, config, ledger, standing, "first"):
+        async with started(ground.operator, config, ledger, standing, "first"):
             await until(lambda: all_judged(client, standing), 60.0, what="a cluster was never looked at")
             await quiet(ledger, standing)
         for seen, pods in zip(standing, before, strict=True):
             seen.pods, seen.kept = len(pods), pods <= await pods_of(client, seen.moment)
-        async with started(way, config, ledger, standing, "second"):
+        async with started(ground.operator, config, ledger, standing, "second"):
             await quiet(ledger, standing)
     return standing
 
 
 @asynccontextmanager
-async def started(ground: object, config: Configuration, ledger: Ledger, standing: Iterable[Seen], name: str) -> AsyncIterator[None]:
+async def started(way: Connection, config: Configuration, ledger: Ledger, standing: Iterable[Seen], name: str) -> AsyncIterator[None]:
     marks = [(seen, len(ledger.of(seen.moment.namespace))) for seen in standing]
-    async with operator(ground, config) as manager:  # type: ignore[arg-type]
+    async with operator(way, config) as manager:
 
         async def synced() -> bool:
             return not manager._unsynced()
