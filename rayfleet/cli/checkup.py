@@ -9,23 +9,14 @@ from typing import Any, NamedTuple
 from rayfleet.api.config import FEATURE_GATES
 from rayfleet.api.crds import crds
 from rayfleet.cli import rights
+from rayfleet.cli.check import MISSING, OFF, OK, UNKNOWN, Row
 from rayfleet.cli.crd_difference import difference, maker
 from rayfleet.cli.rights import Right
 from rayfleet.cli.settings import BY_FIELD
 
-OK, OFF, MISSING, UNKNOWN = "ok", "off", "missing", "unknown"
 FIELDS_NAMED = 6
 OLDEST = (1, 19)  # events.k8s.io/v1
 RULES_SINCE = (1, 25)  # validation rules in definitions
-
-
-class Row(NamedTuple):
-    """`state` is ok, off (a feature less), missing (nothing works without it) or unknown (it may not be read)."""
-
-    area: str
-    item: str
-    state: str
-    says: str
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rayfleet.cli.checkup import MISSING, OFF, OK, UNKNOWN, Row
+from rayfleet.cli.check import MISSING, OFF, OK, UNKNOWN, Row
 from rayfleet.cli.options import api_options, client_of, connection_of, state_of
 from rayfleet.cli.output import columns, dump_json, dump_yaml
 

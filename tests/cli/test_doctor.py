@@ -13,7 +13,8 @@ from click.testing import Result
 
 from rayfleet.api.crds import crds
 from rayfleet.cli import doctor
-from rayfleet.cli.checkup import ADD_ONS, FEATURES, NEEDS, Facts, Row, kinds_needed, rows
+from rayfleet.cli.check import Row
+from rayfleet.cli.checkup import ADD_ONS, FEATURES, NEEDS, Facts, kinds_needed, rows
 from rayfleet.cli.crd_difference import difference, maker
 from rayfleet.cli.output import dump_yaml
 from tests.cli.api import api_server
