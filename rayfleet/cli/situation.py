@@ -12,12 +12,13 @@ from rayfleet.api.labels import CLUSTER
 from rayfleet.api.meta import EVENTS, NETWORKPOLICIES, PODS, RAYCLUSTERS, SERVICES, Resource
 from rayfleet.diagnosis.pod_state import PodState, pod_state
 from rayfleet.diagnosis.reading import TAIL, LogPlace, is_well, logs_of, of_interest
+from rayfleet.diagnosis.replaced import BROKEN, gone
 from rayfleet.diagnosis.situation import Cluster, Log, Situation, Told, cluster_of
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError, BadRequest, Forbidden, NotFound
 
 LONGEST_LOG = 256 * 1024  # bytes
-GONE = "Deleted head Pod "
+GONE_PODS = 10  # that had failed and are gone; only Events still tell of them
 
 
 class Unread:
@@ -71,11 +72,11 @@ async def listed(client: Client, resource: Resource, namespace: str, unread: Unr
 
 
 async def events(client: Client, namespace: str, cluster: Cluster, pods: Iterable[PodState], unread: Unread) -> list[Told]:
-    """Of the cluster, of the Pods that matter, and of heads that are gone by now."""
+    """Of the cluster, of the Pods that matter, and of broken ones that are gone by now."""
     mine = await events_about(client, namespace, "RayCluster", cluster.metadata.name, unread)
     mine = [event for event in mine if uid_of(event) in ("", cluster.metadata.uid)]
-    gone = {note_of(event).removeprefix(GONE).partition(":")[0] for event in mine if note_of(event).startswith(GONE)}
-    names = sorted({pod.name for pod in pods} | gone)
+    deleted = [name for event in mine if any(word in note_of(event) for word in BROKEN) for name in gone(note_of(event))]
+    names = sorted({*(pod.name for pod in pods), *deleted[-GONE_PODS:]})
     found = await asyncio.gather(*(events_about(client, namespace, "Pod", name, unread) for name in names))
     return [told(event) for event in (*mine, *(event for group in found for event in group))]
 

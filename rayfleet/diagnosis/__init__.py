@@ -6,6 +6,7 @@ reading     which Pods, Events and logs are worth reading
 finding     what is seen, where, why, and what to try next
 diagnose    the table of contents: the cluster, what the API refused, each Pod; causes before what follows from them
 refusals    what the API or the operator refused
+replaced    Pods that had failed and are gone
 pods        what is wrong with one Pod
 containers  what is wrong with one container
 log_lines   what a line of Ray's log means

@@ -7,19 +7,13 @@ from collections.abc import Iterator
 from rayfleet.diagnosis.finding import Diagnosis, Finding, Step, clipped, merged
 from rayfleet.diagnosis.pod_state import PodState
 from rayfleet.diagnosis.pods import of_pod
-from rayfleet.diagnosis.refusals import condition_step, event_step, refusals
+from rayfleet.diagnosis.refusals import condition_step, refusals
+from rayfleet.diagnosis.replaced import replaced
 from rayfleet.diagnosis.situation import Situation
 from rayfleet.planning.conditions import find, is_true
 
 IS_IT_RUNNING = ("is the operator running, and does it watch this namespace? rayfleet doctor --cluster",)
 PATIENCE = 30.0  # seconds in which an operator may take notice, and make what is missing
-REPLACED_WITHIN = 1800.0
-AGAINST_LOSS = (
-    ("Evicted", "set the head's memory requests as high as its limits, so that it is the last to be evicted"),
-    ("OOMKilled", "raise the head's memory limit; num-cpus: '0' in its rayStartParams keeps tasks away from it"),
-    ("Preempt", "give the head a PriorityClass, so that others do not displace it"),
-)
-BROKEN_HEAD = ("it has failed", "its Ray container has ended")
 
 
 def diagnose(situation: Situation) -> Diagnosis:
@@ -40,7 +34,7 @@ CONSEQUENCES = ("HeadUnreachable", "NameUnknown", "NotReady")
 
 def concerns_head(situation: Situation, finding: Finding) -> bool:
     heads = {pod.place for pod in situation.pods if pod.is_head}
-    if not situation.head and finding.problem != "HeadReplaced":
+    if not situation.head and finding.problem not in ("HeadReplaced", "WorkersReplaced"):
         return True
     return bool(heads & set(finding.where))
 
@@ -52,7 +46,7 @@ def wrong(situation: Situation) -> Iterator[Finding]:
     elif not is_managed_elsewhere(situation):
         yield from unseen(situation)
         yield from refusals(situation)
-        yield from replaced_head(situation)
+        yield from replaced(situation)
         yield from certificates(situation)
     for pod in sorted(situation.pods, key=lambda each: (not each.is_head, each.name)):
         if pod.name not in situation.passed_over:
@@ -109,30 +103,6 @@ def missing_pods(situation: Situation) -> tuple[Finding, ...]:
     wanted = status.desired_worker_replicas + 1
     why = (Step("object", f"{wanted} Pods are wanted, {have} are there; the status was last written at {status.last_update_time}"),)
     return (Finding("NoOperator", "Pods are missing, and nobody makes them.", (f"raycluster/{meta.name}",), why, IS_IT_RUNNING),)
-
-
-def replaced_head(situation: Situation) -> Iterator[Finding]:
-    """A head that was broken has been replaced by another, and not for the first time or not with success."""
-    meta = situation.cluster.metadata
-    told = [
-        event for event in situation.about("RayCluster", meta.name, "DeletedHeadPod") if any(word in event.note for word in BROKEN_HEAD)
-    ]
-    recent = [event for event in told if situation.age(event.time) < REPLACED_WITHIN]
-    if not recent:
-        return
-    times = sum(event.count for event in recent)
-    often = f"{times} times" if times > 1 else "once"
-    seen = f"The head Pod was replaced {often} in the last {REPLACED_WITHIN / 60:.0f} minutes, as it had failed."
-    steps = []
-    for event in recent[:2]:
-        steps.append(event_step(event))
-        gone = event.note.removeprefix("Deleted head Pod ").partition(":")[0]
-        steps += [event_step(each) for each in situation.about("Pod", gone) if each.type == "Warning"][:1]
-    text = " ".join(step.says for step in steps)
-    advice = tuple(line for word, line in AGAINST_LOSS if word in text) or (
-        "look at the node, and at the head's log: rayfleet logs HEAD_POD",
-    )
-    yield Finding("HeadReplaced", seen, (f"raycluster/{meta.name}",), tuple(steps), advice)
 
 
 def certificates(situation: Situation) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from tests.cli.explain.kubelet_words import (
     write,
 )
 from tests.cli.explain.ward import UNWATCHED, WATCHED, Obj, Ward, pods_of, stamp, told
+from tests.local.waiting import eventually
 
 IMAGE = "rayproject/ray:2.60.0"
 READY = ("HeadPodReady", "HeadPodRunningAndReady")
@@ -128,9 +129,31 @@ def evicted_twice(place: Ward, namespace: str, name: str) -> None:
     told(place, namespace, name, *READY)
 
 
+def workers_fail(place: Ward, namespace: str, name: str) -> None:
+    """A Pod that may not restart is deleted and replaced."""
+    (head,) = pods_of(place, namespace, name, "head")
+    well(place, head)
+    (worker,) = pods_of(place, namespace, name, "worker")
+    place.bind(worker)
+    place.status(worker, phase="Failed", containerStatuses=[container(worker, HEAD, state=ended(137, "OOMKilled"))])
+    eventually(lambda: any(each["reason"] == "DeletedWorkerPod" for each in place.told(namespace, name)), 30.0, "an Event")
+    for pod in eventually(lambda: living(place, namespace, name), 30.0, "another worker"):
+        well(place, pod)
+    told(place, namespace, name, "RayClusterProvisioned", "AllPodRunningAndReadyFirstTime")
+
+
+def living(place: Ward, namespace: str, name: str) -> list[Obj]:
+    """Workers that have not failed. Nobody confirms the end of the others but this test."""
+    found = place.pods(namespace, name, "worker")
+    for pod in found:
+        if "deletionTimestamp" in pod["metadata"]:
+            path = f"/api/v1/namespaces/{namespace}/pods/{pod['metadata']['name']}"
+            place.send("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})
+    return [pod for pod in found if "deletionTimestamp" not in pod["metadata"] and pod["status"].get("phase") != "Failed"]
+
+
 def await_other(place: Ward, namespace: str, name: str, gone: str) -> None:
     """Another head is there. Nobody confirms the end of the evicted one but this test."""
-    from tests.local.waiting import eventually
 
     def look() -> bool:
         heads = place.pods(namespace, name, "head")
@@ -279,6 +302,7 @@ CLUSTERS = (
     Broken("quota", WATCHED, quota_used_up, apply_with_quota),
     Broken("crash-loop", "default", bad_command, plain()),
     Broken("head-restarts", "default", evicted_twice, plain()),
+    Broken("workers-fail", "default", workers_fail, plain(workers=1)),
     Broken("auth-mismatch", "default", wrong_token, plain(workers=2)),
     Broken("port-clash", "default", port_taken, plain(workers=1)),
     Broken("dns", "default", no_dns, plain(workers=4)),

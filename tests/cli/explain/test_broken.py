@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import yaml
 from click.testing import Result
 
 from tests.cli.explain.broken import CLUSTERS, Broken
+from tests.cli.explain.plain import plain
 from tests.cli.explain.ward import Ward, ward
 
 HERE = Path(__file__).parent
@@ -29,18 +29,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
         for broken in CLUSTERS:
             broken.apply(found, broken.namespace, broken.name)
         yield found
-
-
-def plain(text: str) -> str:
-    """Without what is another in every run: the endings of Pods' names, in the order of their appearance, and UIDs."""
-    endings: dict[str, str] = {}
-
-    def named(found: re.Match[str]) -> str:
-        return f"{found[1]}-{endings.setdefault(found[2], str(len(endings) + 1))}"
-
-    text = re.sub(r"(FailedTo\w+) \(x\d+\)", r"\1", text)  # how often the operator has tried by now
-    text = re.sub(r"\b([a-z0-9-]+-(?:head|worker))-([bcdfghjklmnpqrstvwxz2456789]{5})(?![a-z0-9])", named, text)
-    return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "UID", text)
 
 
 @pytest.mark.parametrize("broken", CLUSTERS, ids=lambda broken: broken.name)

@@ -98,6 +98,11 @@ class Ward:
         }
         self.create(body, "events")
 
+    def told(self, namespace: str, name: str) -> list[Obj]:
+        """The Events of a cluster."""
+        fields = f"regarding.kind=RayCluster,regarding.name={name}"
+        return list(self.send("GET", f"/apis/events.k8s.io/v1/namespaces/{namespace}/events?fieldSelector={fields}")["items"])
+
     def log(self, pod: Obj, container: str, text: str, *, previous: bool = False) -> None:
         self.logs[pod["metadata"]["name"], container, previous] = text
 
