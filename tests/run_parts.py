@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,6 +54,7 @@ PARTS: dict[str, list[list[str]]] = {
 # These start real processes, whose pace is the machine's. A few failures there are looked at once more, alone, and told as flaky.
 REAL = frozenset({"kubelet", "fleet and commands", "Kubernetes", "real Ray"})
 FEW = 3
+SIDE_BY_SIDE = frozenset({"simulator"})  # pure computation: its commands share the processors
 
 
 class Result(NamedTuple):
@@ -65,8 +67,9 @@ class Result(NamedTuple):
 def run(part: str) -> Result:
     """All commands of a part."""
     fine, passed, failed, flaky = True, 0, 0, 0
-    for command in PARTS[part]:
-        code, output = execute(command)
+    with ThreadPoolExecutor(None if part in SIDE_BY_SIDE else 1) as pool:
+        outcomes = list(pool.map(execute, PARTS[part]))
+    for command, (code, output) in zip(PARTS[part], outcomes, strict=True):
         good, bad = counted(output, "passed"), counted(output, "failed") + counted(output, "errors?")
         if code and part in REAL and 0 < bad <= FEW:
             print(f"== {part}: the failed once more, alone", flush=True)

@@ -158,7 +158,7 @@ MUTANTS: dict[Mutant, Proof] = {
     restless_delete: Proof("S11", leaders=2, first=7),
     suspension_unseen: Proof("S10", leaders=2, first=9),
     dead_head_kept: Proof("L1"),
-    surplus_kept: Proof("L1", leaders=2, first=2),
+    surplus_kept: Proof("L1", story="scale"),
     second_head_kept: Proof("L1", story="two-heads"),
     bounds_ignored: Proof("S2", first=7),
     group_suspension_unseen: Proof("L1", first=7),
