@@ -17,6 +17,10 @@ The API server of a fleet on a laptop is compared with Kubernetes {version}, exc
 {exchanges} exchanges. Status code, `Content-Type`, `Warning`, `Retry-After` and the whole body must be equal once what no two servers
 can share (uids, times, versions, addresses, drawn names) has been replaced: `tests/conformance/normal.py` says what, path by path.
 
+Behind it work, as in a control plane: garbage collection, the ends of namespaces and definitions, names of definitions, EndpointSlices,
+quotas and Jobs (not CronJobs, Deployments or ReplicaSets; of Jobs not `backoffLimitPerIndex` and `successPolicy`). Logs, exec, attach and
+port-forward are asked of the kubelet on the Pod's node.
+
     pytest tests/conformance                    # against what the real server answered when it was recorded
     make testbed && pytest tests/conformance    # and against the real server itself
     python -m tests.conformance.look            # every difference that is left
