@@ -93,6 +93,8 @@ def released(observed: Observed) -> RemoveFinalizer | None:
         return release(observed, why, "ForceDeletedStuckCluster")
     if observed.heads():
         return None
+    if observed.rival:
+        return release(observed, f"{observed.rival} keeps its state in the same place of Redis, which is left alone", "RedisCleanupSkipped")
     if isinstance(cluster, RayCluster) and gcs_ft.backend(cluster) != gcs_ft.REDIS:
         why = f"the spec no longer says which Redis it used, {remains(observed)}"
         return release(observed, why, "ForceDeletedStuckCluster")

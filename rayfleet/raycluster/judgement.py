@@ -98,6 +98,8 @@ def suspension(observed: Observed, cluster: RayCluster) -> Iterator[Condition]:
 
 def replica_failure(observed: Observed, cluster: RayCluster) -> Condition | None:
     """What the API refused last; gone as soon as it accepts, or as nothing is missing any more for which it was asked."""
+    if observed.rival and not observed.heads():
+        return Condition("ReplicaFailure", "True", "StoreInUse", f"{observed.rival} keeps its state where this cluster is to keep its own")
     failures = [backoff for _, backoff in sorted(observed.backoffs.items()) if backoff.event and is_missed(observed, cluster, backoff)]
     if not failures:
         return None

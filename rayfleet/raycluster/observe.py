@@ -11,6 +11,7 @@ from rayfleet.api.names import claim_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ChildView
 from rayfleet.raycluster.observed import Observed
+from rayfleet.raycluster.rivals import Rival, may_have, rival_of
 from rayfleet.resources import tls
 
 
@@ -24,6 +25,8 @@ class Reader(Protocol):
     def gone(self, uid: str) -> frozenset[str]: ...
 
     def backoffs(self, key: Key) -> Any: ...
+
+    def all(self, resource: Resource) -> Any: ...
 
     def unseen(self, resource: Resource) -> bool: ...
 
@@ -52,6 +55,7 @@ class Observer:
             gone=reader.gone(uid),
             unseen=frozenset(resource for resource in self.others if reader.unseen(resource)),
             ownerless=ownerless(reader, cluster),
+            rival=rival(reader, cluster),
             backoffs=reader.backoffs(key),
             config=self.config,
         )
@@ -60,6 +64,13 @@ class Observer:
         if PERSISTENTVOLUMECLAIMS not in self.others:
             return None
         return reader.get(PERSISTENTVOLUMECLAIMS, Key(key.namespace, claim_name(key.name)))
+
+
+def rival(reader: Reader, cluster: Any) -> Rival | None:
+    """Who has its store; looked for only where somebody can."""
+    if not isinstance(cluster, RayCluster) or not may_have(cluster):
+        return None
+    return rival_of(cluster, reader.all(RAYCLUSTERS), lambda uid: any(pod.is_head for pod in reader.owned(PODS, uid)))
 
 
 def ownerless(reader: Reader, cluster: Any) -> tuple[ChildView, ...]:

@@ -14,6 +14,7 @@ from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ChildView, JobView, PodView, ServiceView
 from rayfleet.planning.backoff import Backoff
 from rayfleet.raycluster.lives import Lives, parse_lives
+from rayfleet.raycluster.rivals import Rival
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Observed:
     the cluster's certificates are issued into, and that nobody owns.
 
     `jobs` are likewise its own. `claim` is the claim for the head's embedded store, whoever owns it: one that was kept has no owner.
+    `rival` is another cluster that has the store which this one names.
     `gone` are names of its Pods that were seen to vanish; `now` is in seconds since 1970; `backoffs` holds recent failures by scope.
     """
 
@@ -34,6 +36,7 @@ class Observed:
     gone: frozenset[str] = frozenset()
     jobs: tuple[JobView, ...] = ()
     claim: ChildView | None = None
+    rival: Rival | None = None
     others: Mapping[Resource, tuple[ChildView, ...]] = field(default_factory=lambda: MappingProxyType({}))
     backoffs: Mapping[str, Backoff] = field(default_factory=lambda: MappingProxyType({}))
     config: Configuration = field(default_factory=Configuration)

@@ -20,6 +20,7 @@ from rayfleet.raycluster.judgement import valid
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.protection import unprotected
 from rayfleet.raycluster.recreate import adopted, outdated
+from rayfleet.raycluster.rivals import ASK_AGAIN
 from rayfleet.raycluster.status import refusal_write, status_write
 from rayfleet.raycluster.validity import faults_of
 
@@ -108,5 +109,6 @@ def everything(observed: Observed, reason: str) -> list[Delete]:
 
 def waiting(observed: Observed, cluster: RayCluster) -> float | None:
     """Seconds until the first scope that is held back may try again, or until a kind that is missing is looked for again."""
-    waits = [wait for wait in (observed.next_try(), certificates.asks_again(observed, cluster)) if wait is not None]
-    return min(waits, default=None)
+    again = ASK_AGAIN if observed.rival else None
+    waits = (observed.next_try(), certificates.asks_again(observed, cluster), again)
+    return min((wait for wait in waits if wait is not None), default=None)

@@ -14,6 +14,7 @@ from rayfleet.api.raycluster import GcsFaultToleranceOptions, GcsStorage, RayClu
 from rayfleet.api.template import absent
 from rayfleet.api.validation.fault_tolerance import ADDRESS, PASSWORD, STORAGE_PATH, STORAGE_VARIABLES, STORAGE_VOLUME, USERNAME
 from rayfleet.resources.env import Variable, literal
+from rayfleet.resources.pod_template import ray_container, template_of
 
 REDIS, ROCKSDB = "redis", "rocksdb"
 NAMESPACE = "RAY_external_storage_namespace"
@@ -37,6 +38,15 @@ def storage_namespace(cluster: RayCluster) -> str:
     options = cluster.spec.gcs_fault_tolerance_options
     given = options.external_storage_namespace if options else ""
     return given or cluster.metadata.annotation(labels.STORAGE_NAMESPACE) or cluster.metadata.uid
+
+
+def address(cluster: RayCluster) -> str:
+    """The first host and port of Redis, without a scheme; "" where the template hides it."""
+    options = cluster.spec.gcs_fault_tolerance_options
+    env = ray_container(template_of(cluster.spec.head_group_spec.template)).get("env") or ()
+    old = next((str(each.get("value") or "") for each in env if each.get("name") == ADDRESS), "")
+    given = options.redis_address if options else old
+    return given.split(",")[0].strip().lower().rpartition("://")[2]
 
 
 def marks(cluster: RayCluster) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -31,6 +31,10 @@ class Reader:
     def owned(self, resource: Resource, uid: str) -> tuple[Any, ...]:
         """The children whose controller has this UID, sorted by name."""
         return tuple(sorted(self._informers[resource].owned(uid), key=lambda child: child.metadata.name))
+
+    def all(self, resource: Resource) -> Collection[Any]:
+        """Every object of the kind, in no order."""
+        return self._informers[resource].values()
 
     def unseen(self, resource: Resource) -> bool:
         """Does the API server refuse to list it, or not know it?"""

@@ -97,7 +97,7 @@ def observation(
     rest = {resource: children for resource, children in found.items() if resource not in (PODS, SERVICES, JOBS)}
     claims = {claim.name: claim for claim in found.get(PERSISTENTVOLUMECLAIMS, ())}
     claim = claims.get(claim_name(cluster.metadata.name))
-    return Observed(cluster, now, found[PODS], found[SERVICES], gone, found[JOBS], claim, rest, config=config)
+    return Observed(cluster, now, found[PODS], found[SERVICES], gone, found[JOBS], claim, others=rest, config=config)
 
 
 def is_cluster(obj: Mapping[str, Any]) -> bool:

@@ -16,6 +16,8 @@ from rayfleet.sim.store import Obj, Request
 from rayfleet.sim.world import World
 
 REDIS = {"redisAddress": "redis:6379"}
+PROD = {**REDIS, "externalStorageNamespace": "prod"}
+OTHER = "other"
 STORES = Configuration(feature_gates={"GCSFaultToleranceEmbeddedStorage": True})
 
 
@@ -79,6 +81,11 @@ def lead(world: World) -> None:
 def left_over(world: World) -> list[str]:
     """What is still there of anybody's cluster, but claims."""
     return [f"{kind.kind} {obj['metadata']['name']}" for kind in (RAYCLUSTERS, PODS, SERVICES, JOBS) for obj in world.store.all(kind)]
+
+
+def other_cluster(world: World) -> None:
+    world.run(5.0)
+    world.apply(cluster(OTHER, gcsFaultToleranceOptions=PROD))
 
 
 UP = Step("apply a head and 1 worker with their state in Redis", apply(**REDIS))
@@ -148,6 +155,15 @@ STORIES = (
         "redis-switched-to-rocksdb",
         (UP, Step("backend rocksdb", edit(gcsFaultToleranceOptions={"backend": "rocksdb", "redisAddress": None})), DELETE),
         config=STORES,
+    ),
+    Story(
+        "redis-of-two-clusters",
+        (
+            Step("apply a cluster with the storage namespace prod, and another one", then(apply(**PROD), other_cluster)),
+            Step("delete the other one", lambda world: world.delete(RAYCLUSTERS, OTHER)),
+            Step("apply the other one again, and delete the first", then(other_cluster, lambda world: world.run(10.0), delete_cluster)),
+            Step("delete the other one", lambda world: world.delete(RAYCLUSTERS, OTHER)),
+        ),
     ),
     Story(
         "rocksdb",
