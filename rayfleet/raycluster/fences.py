@@ -51,8 +51,7 @@ def settle(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete], n
     """The write that must come first, if any, and the creates under names that were never used."""
     before, unsure = raised_for(observed, cluster, deletes)
     lives = before
-    used = used_names(observed, cluster)
-    taken = set(used)
+    taken = used_names(observed, cluster)
     creates = []
     for new in news:
         if has_fixed_name(observed, cluster, new):
@@ -65,7 +64,7 @@ def settle(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete], n
             life = lives.of(new.group_name, replica)
             creates += [new.create(observed, cluster, slot, life, name) for slot, name in zip(slots, names, strict=True)]
     missed = [place for new in news for place in given_up(observed, cluster, new, before, lives)]
-    unsure = unsure or any(is_unsure(observed, cluster, new, used) for new in news)
+    unsure = unsure or any(not has_fixed_name(observed, cluster, new) for new in news)  # our copy may lack the last raise
     return fence(observed, lives, missed, unsure), creates
 
 
@@ -77,23 +76,6 @@ def has_fixed_name(observed: Observed, cluster: RayCluster, new: NewPods) -> boo
     """
     is_fixed = observed.config.enable_deterministic_head_pod_name or gcs_ft.backend(cluster) == gcs_ft.ROCKSDB
     return new.group_name == labels.HEAD_GROUP and is_fixed
-
-
-def is_unsure(observed: Observed, cluster: RayCluster, new: NewPods, used: set[str]) -> bool:
-    """May our copy of the owner lack the last raise, so that the new names are of a life that is over?
-
-    A head is rare and may not be there twice: our view is tested each time. For workers not while nobody has told anything of the cluster
-    yet, and not for a slot whose last Pod this process saw.
-    """
-    if new.group_name == labels.HEAD_GROUP:
-        return not has_fixed_name(observed, cluster, new)
-    if not observed.lives.counts and not cluster.status.observed_generation:
-        return False
-    for slot in new.slots:
-        life = observed.lives.of(new.group_name, slot.replica)
-        if life == 0 or slot_name(cluster, new.group_name, new.hosts, slot, life - 1) not in used:
-            return True
-    return False
 
 
 def given_up(observed: Observed, cluster: RayCluster, new: NewPods, before: Lives, after: Lives) -> Iterator[Place]:

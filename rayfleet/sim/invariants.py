@@ -1,8 +1,8 @@
 """What must be true after every request, whatever went wrong (reference: reliability, b.3). A broken one raises `Violation` at once.
 
-S1   one living head Pod per cluster, and none is made while the last one still ends. A create that left before another operator raised the
-     lives of the head's slot, and lands after, does not count: no name can fence it off (designs/0002), and it does not stay (L1)
-S2   no more workers than the spec allows
+S1   one living head Pod per cluster, and none is made while the last one still ends
+S2   no more workers than the spec allows. For both: a create that left before another operator raised the lives of its slot, and that
+     lands after, does not count: no name can fence it off (designs/0002), and it does not stay (L1)
 S3   a delete carries the UID of an own object
 S4   objects of others are not touched
 S10  nothing is made for a suspended cluster, S11 nor for one that is seen to be gone or going
@@ -39,6 +39,7 @@ from rayfleet.sim.world import OPERATOR, World
 
 TIMES = ("lastUpdateTime", "stateTransitionTimes", "lastTransitionTime")
 REMEMBERED = 60
+Place = tuple[str, int]  # group and replica
 WORTH_TELLING = ("belongs to somebody else", "have its labels been changed")  # of a name that is taken
 
 
@@ -60,7 +61,7 @@ class Invariants:
     names: dict[str, dict[str, Name]] = field(default_factory=dict)
     most: dict[str, dict[str, int]] = field(default_factory=dict)
     spoiled: set[str] = field(default_factory=set)
-    raised: dict[str, list[tuple[Turn | None, int]]] = field(default_factory=dict)
+    raised: dict[str, list[tuple[Turn | None, int, set[Place]]]] = field(default_factory=dict)
     late: set[str] = field(default_factory=set)
     overlaps: int = 0
     writes: int = 0
@@ -210,15 +211,15 @@ class Invariants:
             self.spoiled.add(change.new["metadata"]["uid"])
 
     def note_raise(self, request: Request, change: Change) -> None:
-        """Who changed the lives of the head's slot, and when. After a user did, the names of heads that are there fence no more."""
+        """Who changed the lives of which slots, and when. After a user did, the names of Pods that are there fence no more."""
         uid = change.new["metadata"]["uid"]
-        old, new = (head_lives(obj) if obj else 0 for obj in (change.old, change.new))
-        if old == new:
+        old, new = (lives_of(obj) if obj else {} for obj in (change.old, change.new))
+        slots = {slot for slot in old.keys() | new.keys() if old.get(slot, 0) != new.get(slot, 0)}
+        if not slots:
             return
-        if request.actor.startswith(OPERATOR):
-            self.raised.setdefault(uid, []).append((TURN.get(), change.version))
-        else:
-            self.raised.setdefault(uid, []).append((None, change.version))
+        by_operator = request.actor.startswith(OPERATOR)
+        self.raised.setdefault(uid, []).append((TURN.get() if by_operator else None, change.version, slots))
+        if not by_operator:
             self.late.update(pod["metadata"]["name"] for pod in self.world.store.owned(uid, PODS))
 
     def allow(self, cluster: Obj) -> None:
@@ -230,6 +231,8 @@ class Invariants:
                 most[group["groupName"]] = max(most.get(group["groupName"], 0), limit)
 
     def count(self, request: Request, uid: str) -> None:
+        if request.verb == "create" and (not request.actor.startswith(OPERATOR) or self.was_in_flight(request, uid)):
+            self.late.add(request.name)
         heads: list[str] = []
         workers: dict[str, int] = {}
         for pod in self.world.store.owned(uid, PODS):
@@ -238,7 +241,7 @@ class Invariants:
                 continue
             if marks.get(labels.NODE_TYPE) == labels.HEAD:
                 heads.append(pod["metadata"]["name"])
-            elif marks.get(labels.GROUP):
+            elif marks.get(labels.GROUP) and pod["metadata"]["name"] not in self.late:
                 workers[marks[labels.GROUP]] = workers.get(marks[labels.GROUP], 0) + 1
         self.count_heads(request, uid, heads)
         if request.verb == "create" and request.actor.startswith(OPERATOR):
@@ -247,18 +250,17 @@ class Invariants:
                     self.fail("S2", f"{request} leaves {number} workers in group {group}")
 
     def count_heads(self, request: Request, uid: str, heads: list[str]) -> None:
-        if request.verb == "create" and (not is_head_create(request) or self.was_in_flight(uid)):
-            self.late.add(request.name)
         if len(heads) < 2:
             return
         if len([name for name in heads if name not in self.late]) > 1:
             self.fail("S1", f"{request} leaves {len(heads)} head Pods: {', '.join(heads)}")
         self.overlaps += is_head_create(request)
 
-    def was_in_flight(self, uid: str) -> bool:
-        """Has somebody else changed the lives of the head's slot since this look tested its view of them?"""
-        turn = TURN.get()
-        return any(who is not turn and version > turn.sure for who, version in self.raised.get(uid, ()))
+    def was_in_flight(self, request: Request, uid: str) -> bool:
+        """Has somebody else changed the lives of the Pod's slot since this look tested its view of them?"""
+        turn, marks = TURN.get(), request.body["metadata"]["labels"]
+        slot = (labels.HEAD_GROUP, 0) if is_head_create(request) else (marks.get(labels.GROUP, ""), int(marks.get(labels.REPLICA_INDEX, 0)))
+        return any(who is not turn and version > turn.sure and slot in slots for who, version, slots in self.raised.get(uid, ()))
 
 
 def claim_of(pod: Obj) -> str:
@@ -274,8 +276,8 @@ def is_head_create(request: Request) -> bool:
     return request.verb == "create" and request.actor.startswith(OPERATOR) and marks.get(labels.NODE_TYPE) == labels.HEAD
 
 
-def head_lives(cluster: Obj) -> int:
-    return parse_lives((cluster["metadata"].get("annotations") or {}).get(labels.LIVES, "")).of(labels.HEAD_GROUP, 0)
+def lives_of(cluster: Obj) -> Mapping[Place, int]:
+    return parse_lives((cluster["metadata"].get("annotations") or {}).get(labels.LIVES, "")).counts
 
 
 def went_back(old: Obj, new: Obj) -> str:

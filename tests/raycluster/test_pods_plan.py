@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from rayfleet.api.config import Configuration
+from rayfleet.api.views import PodView
 from rayfleet.planning.actions import Delete, Fence
 from rayfleet.planning.backoff import Backoff
 from rayfleet.raycluster.plan import plan
@@ -144,20 +145,16 @@ def test_the_replacement_of_a_failed_worker_has_a_new_name() -> None:
     assert fences(made) == []
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["told before", "new"])
-def test_our_copy_is_tested_before_workers_are_made_for_a_cluster_that_was_told_something_before(told: bool) -> None:
-    made = plan(observed(cluster(group(replicas=1), status={"observedGeneration": 1} if told else {}), head()))
-    assert asks(made) == told and fences(made) == []
-    assert len(created(made)) == 1
+@pytest.mark.parametrize("living", [(), (head(),), (worker(0),)], ids=["nothing", "head", "worker"])
+def test_our_copy_is_tested_before_any_pod_is_made(living: tuple[PodView, ...]) -> None:
+    made = plan(observed(cluster(group(replicas=1)), *living))
+    assert asks(made) and created(made) and fences(made) == []
 
 
-def test_our_copy_is_tested_before_each_new_head_and_not_for_a_worker_whose_last_pod_was_seen() -> None:
-    lived = cluster(group(replicas=1), annotations={"rayfleet.dev/lives": "headgroup:0=1;small:0=1"})
-    seen = (head().name, worker_name(0))
-    for living, asked in ((worker(0, lives=1), True), (head(), False)):
-        made = plan(observed(lived, living, gone=seen))
-        assert len(created(made)) == 1 and asks(made) == asked and fences(made) == []
-    assert asks(plan(observed(cluster()))), "also before the first one"
+def test_nothing_is_asked_where_nothing_is_made_or_the_name_is_always_the_same() -> None:
+    assert plan(observed(cluster(group(replicas=1)), head(), worker(0))).actions == ()
+    config = Configuration(enable_deterministic_head_pod_name=True)
+    assert not asks(plan(observed(cluster(group(replicas=0)), config=config)))
 
 
 def test_a_slot_whose_pod_somebody_deleted_is_filled_under_a_new_name_after_a_fence() -> None:

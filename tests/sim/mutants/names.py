@@ -92,9 +92,14 @@ def old_view_believed(patch: Patch) -> Planner:
 
 def sure_without_lives(patch: Patch) -> Planner:
     """A copy that tells of no lives is taken for that of a cluster that never lost a Pod."""
-    is_unsure = fences.is_unsure
-    patch.setattr(fences, "is_unsure", lambda observed, *given: bool(observed.lives.counts) and is_unsure(observed, *given))
-    return core.plan
+
+    def plan(observed: Observed) -> Plan:
+        found = core.plan(observed)
+        asked = [action for action in found.actions if isinstance(action, Fence) and not action.annotations]
+        kept = tuple(action for action in found.actions if observed.lives.counts or action not in asked)
+        return replace(found, actions=kept)
+
+    return plan
 
 
 def early_pods_forgotten(patch: Patch) -> Planner:
