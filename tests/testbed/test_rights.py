@@ -338,7 +338,7 @@ def test_without_the_right_to_delete_secrets_none_may_be_given_an_owner(operator
 def test_without_the_right_to_delete_claims_none_can_be_kept(operators: Operators, place: Place) -> None:
     plane = place.plane
     plane.kubectl("create", "serviceaccount", "sparing", "--namespace", place.name)
-    rules = [right.rule for right in WORK]
+    rules = [right.rule for right in (*WORK, *GATED)]
     next(rule for rule in rules if rule["resources"] == ["persistentvolumeclaims"])["verbs"].remove("delete")
     grant(place, "sparing", rules)
     kubeconfig = plane.service_account(place.name, "sparing")
