@@ -23,6 +23,7 @@ from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection, load_kubeconfig
 from testbed.control_plane import ControlPlane
 from tests.issuer.definitions import DEFINITIONS
+from tests.local.waiting import eventually
 from tests.parity.canonical import Json
 from tests.parity.ledger import Ledger
 
@@ -84,7 +85,9 @@ def furnish(plane: ControlPlane, definitions: Callable[[], Iterable[Json]] = crd
     others = [each for each in cluster_wide() if each["kind"] not in ("Deployment", "CustomResourceDefinition")]
     shipped = [*definitions(), *others, *gates(), *DEFINITIONS]
     plane.kubectl("apply", "--filename", "-", text="\n---\n".join(map(json.dumps, shipped)))
-    plane.kubectl("wait", "--for=condition=Established", "--all", "customresourcedefinitions")
+    # kubectl takes a definition that has no conditions yet for an error.
+    established = ("wait", "--for=condition=Established", "--all", "customresourcedefinitions")
+    eventually(lambda: plane.try_kubectl(*established).returncode == 0, 30.0)
     return plane
 
 
