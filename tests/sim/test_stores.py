@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rayfleet.sim.end_state import unmet
+from rayfleet.sim.faults import KINDS
 from rayfleet.sim.invariants import Invariants
 from rayfleet.sim.leader import Pace
 from rayfleet.sim.scenarios import NAME
@@ -67,7 +68,7 @@ def test_disturbed_order_comes_to_the_same_end(story: Story, seed: int) -> None:
 
 
 @each_story
-@pytest.mark.parametrize("kind", ["crash-before", "crash-after", "lost-response", "conflict", "server-error"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_one_fault_at_any_write_changes_nothing_in_the_end(story: Story, kind: str) -> None:
     _, writes = run(story)
     for number in range(1, writes + 1):
