@@ -106,10 +106,11 @@ MEANINGS = (
         of_head=True,
     ),
     Meaning(
-        "HeadLost",
+        "ProcessLost",
         re.compile(r"Raylet is terminated|Some Ray subprocesses exited unexpectedly"),
         "A process of Ray in {role} has ended unexpectedly.",
         ("the Pod's memory is the usual reason: see its limit, and /tmp/ray/session_latest/logs in the Pod",),
+        following=1,
     ),
 )
 WORTH = re.compile(r"error|exception|fatal|failed|cannot|denied|not found|no such|killed|panic|refused", re.IGNORECASE)

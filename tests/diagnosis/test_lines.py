@@ -22,6 +22,8 @@ LOGS = [
     (ray_words.WAIT_TIMEOUT, WORKER, "HeadUnreachable", "Connection timed out"),
     ("Error: No such option: --prot Did you mean --port?\n", HEAD, "BadStartCommand", "--prot"),
     ("2026 WARNING: redis 10.1.1.1:6379: Connection refused\n", HEAD, "RedisUnreachable", "10.1.1.1"),
+    (ray_words.RAYLET_LOST, WORKER, "ProcessLost", "exited unexpectedly:"),
+    ("30 s: the certificate does not name 10.0.0.7 yet; it names:\nDNS:one\n", WORKER, "Certificates", "10.0.0.7"),
     ("OSError: [Errno 98] Address already in use\n", HEAD, "PortInUse", "Errno 98"),
     ("ssl.SSLCertVerificationError: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed\n", WORKER, "Certificates", "verify"),
 ]
@@ -37,7 +39,7 @@ def test_a_log_is_understood_by_its_most_telling_line(log: str, head: bool, prob
 
 
 def test_every_meaning_has_an_example_here() -> None:
-    assert {meaning.problem for meaning in MEANINGS} - {problem for _, _, problem, _ in LOGS} == {"HeadLost"}
+    assert {meaning.problem for meaning in MEANINGS} == {problem for _, _, problem, _ in LOGS}
 
 
 def test_a_head_that_waits_for_its_own_gcs_is_not_said_to_miss_a_head() -> None:

@@ -1,4 +1,4 @@
-"""What Ray 2.60 prints in these situations, as recorded; tracebacks are cut to their ends."""
+"""What Ray 2.60 prints in these situations, as recorded; tracebacks are cut to their ends. RAYLET_LOST is after its source."""
 
 from __future__ import annotations
 
@@ -82,4 +82,8 @@ WAIT_OTHER_VERSION = """\
   File "/usr/lib/python3.11/site-packages/ray/scripts/scripts.py", line 140, in _check_ray_version
     raise RuntimeError(
 RuntimeError: Ray version mismatch: cluster has Ray version 2.60.0 but local Ray version is 2.59.0
+"""
+RAYLET_LOST = """\
+2026-11-30 10:39:14,742\tERR scripts.py:1307 -- \x1b[31mSome Ray subprocesses exited unexpectedly:\x1b[39m
+2026-11-30 10:39:14,742\tERR scripts.py:82 -- \x1b[31m  \x1b[31m\x1b[1mraylet\x1b[22m\x1b[26m\x1b[2m [exit code=-9]\x1b[22m\x1b[39m
 """
