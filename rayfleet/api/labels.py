@@ -29,15 +29,34 @@ OVERWRITE_COMMAND = "ray.io/overwrite-container-cmd"
 ENABLE_SERVE_SERVICE = "ray.io/enable-serve-service"
 INGRESS_CLASS = "kubernetes.io/ingress.class"
 DISABLE_HEAD_RESTART = "ray.io/disable-provisioned-head-restart"
+INITIALIZING_TIMEOUT = "ray.io/initializing-timeout"
+CLUSTER_HASH = "ray.io/hash-without-replicas-and-workers-to-delete"
+WORKER_GROUPS = "ray.io/num-worker-groups"
 KUBERAY_VERSION = "ray.io/kuberay-version"
 RECREATE_HASH = "ray.io/upgrade-strategy-recreate-hash"
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
+SERVICE_FINALIZER = "ray.io/rayservice-finalizer"
 REDIS_FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
 
 LIVES = "rayfleet.dev/lives"
 """How often Pods of this owner may have gone: part of the hash in Pod names (design, decision 3). Absent means 0."""
+
+SERVE_CONFIG = "rayfleet.dev/serve-config"
+"""On a RayService's cluster: the hash of the Serve config that it was made for, or was last given."""
+
+PROXY_LOCATION = "rayfleet.dev/proxy-location"
+"""On a RayService's cluster: where Serve was told to run proxies when the cluster was made, unless on every node."""
+
+UNUSED_SINCE = "rayfleet.dev/unused-since"
+"""On a RayService's cluster that it needs no longer: since when."""
+
+TIMED_OUT = "rayfleet.dev/initializing-timed-out"
+"""On a RayService: the generation whose first cluster did not serve in time. No other is made for it."""
+
+PAUSED = "rayfleet.dev/paused"
+"""On a RayService: `true` while no cluster is to be made and no traffic moved."""
 
 RAY_PODS_SELECTOR = f"{NODE_TYPE} in (head,worker,redis-cleanup)"
 """Which Pods the operator watches, as KubeRay does."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 SUFFIX_LENGTH = 5
 STEM_LIMIT = 50
 CLUSTER_NAME_LIMIT = 53
+SERVICE_NAME_LIMIT = 47
 JOB_NAME_LIMIT = 63
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
@@ -91,6 +93,15 @@ def claim_name(cluster: str) -> str:
 def cleanup_name(cluster: str) -> str:
     """Of the Job that empties a deleted cluster's storage namespace in Redis: its last 63 characters (KubeRay, 2.3)."""
     return f"{cluster}-redis-cleanup"[-JOB_NAME_LIMIT:].lstrip("-")
+
+
+def service_cluster_name(service: str, uid: str, hash: str, taken: Collection[str]) -> str:
+    """Of the cluster that a RayService of that UID has for a spec of that hash: who makes it twice gets `AlreadyExists`. A cluster that has
+    changed in place since it was made keeps its name, which is then one of the `taken`."""
+    tries = 0
+    while (name := f"{service}-{suffix(uid, hash, *([tries] if tries else []))}") in taken:
+        tries += 1
+    return name
 
 
 def headless_service_name(cluster: str) -> str:

@@ -198,6 +198,32 @@ class ServiceView(ChildView, frozen=True, gc=False):
         return msgspec.json.decode(self.content, type=ServiceBody).spec
 
 
+class EndpointConditions(msgspec.Struct, frozen=True, gc=False):
+    ready: bool | None = None
+
+
+class TargetRef(msgspec.Struct, frozen=True, gc=False):
+    name: str = ""
+    uid: str = ""
+
+
+class Endpoint(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    conditions: EndpointConditions = EndpointConditions()
+    target_ref: TargetRef | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Unknown counts as ready, as Kubernetes asks of who reads it."""
+        return self.conditions.ready is not False
+
+
+class SliceView(msgspec.Struct, frozen=True, gc=False):
+    """An EndpointSlice: where a Service leads. Its controller is the Service."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    endpoints: tuple[Endpoint, ...] | None = None
+
+
 class CertificateStatus(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """`notAfter` is set once it has been issued, and stays while it is issued anew."""
 

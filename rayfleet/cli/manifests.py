@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from typing import Any
 
 import click
 import yaml
+
+from rayfleet.ray.documents import Loader
 
 SUFFIXES = (".yaml", ".yml", ".json")
 # What a live export carries and nobody may send back.
@@ -113,34 +114,3 @@ EXAMPLES = {"apiVersion": "apiVersion: ray.io/v1", "kind": "kind: RayCluster"}
 
 def plain_type(value: Any) -> str:
     return {str: "a text", list: "a list", int: "a number", float: "a number", bool: "true or false"}.get(type(value), "something else")
-
-
-class Loader(yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader):  # type: ignore[misc]
-    """Safe YAML as Kubernetes reads it: a key given twice is a mistake, a date stays a text."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: dict[str, int] = {}
-        for key, _ in node.value:
-            line = key.start_mark.line + 1
-            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
-                if key.value in seen:
-                    problem = f"the key {key.value!r} is given twice (first in line {seen[key.value]})"
-                    raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
-                seen[key.value] = line
-        return dict(super().construct_mapping(node, deep))
-
-
-def text_of(loader: Loader, node: yaml.ScalarNode) -> str:
-    return str(node.value)
-
-
-Loader.add_constructor("tag:yaml.org,2002:timestamp", text_of)
-# YAML 1.1 reads 22:22 as 1342 and 1e3 as a text; Kubernetes reads a text and a number.
-INT = re.compile(r"^[-+]?(?:0b[01_]+|0[0-7_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*)$")
-FLOAT = re.compile(r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$|^[-+]?\.(?:inf|Inf|INF)$|^\.(?:nan|NaN|NAN)$")
-NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-Loader.yaml_implicit_resolvers = {
-    first: [pair for pair in pairs if pair[0] not in NUMBERS] for first, pairs in Loader.yaml_implicit_resolvers.items()
-}
-Loader.add_implicit_resolver(NUMBERS[1], FLOAT, list("-+0123456789."))
-Loader.add_implicit_resolver(NUMBERS[0], INT, list("-+0123456789"))

@@ -43,3 +43,25 @@ def holds(value: Any, other: Any) -> bool:
         found = other if isinstance(other, list | tuple) else ()
         return len(value) == len(found) and all(map(holds, value, found))
     return bool(value == other) or (other is None and value in ("", False, 0))
+
+
+def compared(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a manifest that are held to: all but what identifies it."""
+    metadata = manifest["metadata"]
+    kept = {name: metadata[name] for name in ("labels", "annotations") if metadata.get(name)}
+    rest = {name: value for name, value in manifest.items() if name not in ("apiVersion", "kind", "metadata", "status")}
+    return {"metadata": kept, **rest}
+
+
+def places(patch: Mapping[str, Any], prefix: str = "") -> str:
+    """The places of a patch, for the sentence: `spec.selector, metadata.labels`."""
+    found: list[str] = []
+    for name, value in sorted(patch.items()):
+        inner = isinstance(value, Mapping) and not prefix
+        found.append(places(value, f"{name}.") if inner and value else f"{prefix}{name}")
+    return ", ".join(found)
+
+
+def refuses_in_place(patch: Mapping[str, Any]) -> bool:
+    """Is this a change of a Service that the API wants to be made by a new one?"""
+    return bool(patch.get("spec", {}).keys() & {"clusterIP", "type"})

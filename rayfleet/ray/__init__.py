@@ -6,6 +6,8 @@ an observation with an age (designs/0004).
 answer   what was asked, what was heard, and when
 jobs     the Jobs API
 serve    the Serve API
+documents  YAML as Kubernetes reads it
+serve_config  what a Serve config says, and what is wrong with it
 lane     who waits for which cluster
 pool     who is asked next
 http     how a dashboard is reached directly

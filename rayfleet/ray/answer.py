@@ -16,7 +16,8 @@ TEXT_LIMIT = 1024
 class Target:
     """The head of one cluster. `secret` names the Secret that holds its token ("": it asks for none), in the cluster's namespace.
 
-    `service` and `address` (of the Pod, "" while unknown) are two ways to it; ports are those of the dashboard unless a call has its own.
+    `service`, `pod` and `address` (of the Pod, "" while unknown) are three ways to it; ports are those of the dashboard unless a call has
+    its own.
     """
 
     cluster: Key
@@ -24,6 +25,7 @@ class Target:
     address: str = ""
     port: int = 8265
     secret: str = ""
+    pod: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,6 +205,11 @@ class Desk:
             self._drop(key, cluster)
         return {target.cluster: self._ask(self._follower(key, target), questions) for target, questions in wanted}
 
+    def last(self, key: Key, cluster: Key) -> Mapping[Question, Heard]:
+        """What was heard so far of what is asked; nothing is changed."""
+        follower = self._followers.get(key, {}).get(cluster)
+        return {question: track.heard for question, track in follower.tracks.items() if track.heard is not None} if follower else {}
+
     def act(self, key: Key, target: Target, act: Act, answered: Answered | None = None) -> None:
         """Have it sent, in its turn. `answered(act, answer)` hears what became of it; `results` keeps it."""
         follower = self._follower(key, target)
@@ -250,7 +255,7 @@ class Desk:
             follower.tracks[question] = Track(self._pool.now())
         if new:
             self._pool.touch(follower)
-        return {question: track.heard for question, track in follower.tracks.items() if track.heard is not None}
+        return self.last(follower.key, follower.target.cluster)
 
     def _follower(self, key: Key, target: Target) -> Follower:
         """A head that came back is the same cluster, and is asked at once."""

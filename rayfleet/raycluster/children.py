@@ -36,7 +36,7 @@ from rayfleet.api.names import (
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ChildView
 from rayfleet.planning.actions import Action, Create, Delete, Patch, Subject
-from rayfleet.planning.convergence import drift
+from rayfleet.planning.convergence import compared, drift, places, refuses_in_place
 from rayfleet.raycluster import certificates
 from rayfleet.raycluster.observed import Observed
 from rayfleet.resources import auth, ingress, network_policy, rbac, services, tls
@@ -147,9 +147,9 @@ def converge(observed: Observed, child: Wanted) -> Iterator[Action]:
     if not patch or observed.refused(scope_of(child.resource, child.name), f"FailedToUpdate{child.resource.kind}"):
         return
     if cannot_change(child.resource, patch):
-        yield remove(observed, child.resource, found, f"{told(patch)} cannot be changed in place")
+        yield remove(observed, child.resource, found, f"{places(patch)} cannot be changed in place")
     else:
-        reason = f"{told(patch)} is not as it should be"
+        reason = f"{places(patch)} is not as it should be"
         yield Patch(uid=found.metadata.uid, patch=patch, reason=reason, **target(observed, child.resource, child.name, "Update"))
 
 
@@ -158,28 +158,11 @@ def is_new(observed: Observed) -> bool:
     return not observed.pods and not observed.cluster.status.conditions
 
 
-def compared(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a manifest that are held to: all but what identifies it."""
-    metadata = manifest["metadata"]
-    kept = {name: metadata[name] for name in ("labels", "annotations") if metadata.get(name)}
-    rest = {name: value for name, value in manifest.items() if name not in ("apiVersion", "kind", "metadata", "status")}
-    return {"metadata": kept, **rest}
-
-
 def cannot_change(resource: Resource, patch: Mapping[str, Any]) -> bool:
     """Does the API refuse to change this of a living object?"""
     if resource == ROLEBINDINGS:
         return "roleRef" in patch
-    return resource == SERVICES and bool(patch.get("spec", {}).keys() & {"clusterIP", "type"})
-
-
-def told(patch: Mapping[str, Any], prefix: str = "") -> str:
-    """The places of a patch, for the sentence: `spec.selector, metadata.labels`."""
-    places = []
-    for name, value in sorted(patch.items()):
-        inner = isinstance(value, Mapping) and not prefix
-        places.append(told(value, f"{name}.") if inner and value else f"{prefix}{name}")
-    return ", ".join(places)
+    return resource == SERVICES and refuses_in_place(patch)
 
 
 def obsolete(observed: Observed, cluster: RayCluster, wanted: set[tuple[Resource, str]]) -> Iterator[Action]:

@@ -71,9 +71,10 @@ def identity_variables(line: str, port: int, address: str) -> list[Variable]:
     ]
 
 
-def head_variables(line: str, params: Mapping[str, str], config: Configuration) -> list[Variable]:
+def head_variables(cluster: RayCluster, line: str, params: Mapping[str, str], config: Configuration) -> list[Variable]:
     port = ports.port_of(ports.GCS, params)
-    tags = f"kuberay_version={config.kuberay_version};kuberay_crd=RayCluster"
+    maker = cluster.metadata.label(labels.ORIGINATED_FROM_KIND) or "RayCluster"
+    tags = f"kuberay_version={config.kuberay_version};kuberay_crd={maker}"
     return [*identity_variables(line, port, f"127.0.0.1:{port}"), literal("RAY_USAGE_STATS_EXTRA_TAGS", tags)]
 
 

@@ -9,7 +9,7 @@ from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.names import Slot, account_name, replica_name
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
-from rayfleet.resources import auth, defaults, env, gcs_ft, ports, ray_start, tls
+from rayfleet.resources import auth, defaults, env, gcs_ft, ports, ray_start, serving, tls
 from rayfleet.resources.autoscaler_sidecar import is_v2, version_variables, with_autoscaler
 from rayfleet.resources.gcs_wait import image_of, wait_container
 from rayfleet.resources.history import event_variables, with_collector
@@ -34,7 +34,13 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration, account: str
         params["no-monitor"] = "true"  # whatever the user says: the sidecar is the monitor, and two would fight
     line = ray_start.command_line(params, head=True)
     stored = [*defaults.variables(config), *gcs_ft.head_variables(cluster)]
-    added = [*stored, *env.head_variables(line, params, config), *version_variables(cluster), *event_variables(cluster)]
+    added = [
+        *serving.serve_variables(cluster),
+        *stored,
+        *env.head_variables(cluster, line, params, config),
+        *version_variables(cluster),
+        *event_variables(cluster),
+    ]
     ray = with_command({**ray, "env": env.merged(ray.get("env") or (), added)}, keeps_command(cluster, template), line, config)
     ray = with_probes(with_metrics_port(ray, params), labels.HEAD, params, cluster.spec.ray_version, config)
     spec = with_init_addresses(given, env.address_variables(cluster, config, head_service_of(cluster)))
@@ -43,7 +49,7 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration, account: str
         spec, ray = with_autoscaler(cluster, spec, ray, shell(config), config, account or account_name(cluster.metadata.name))
     spec, ray = with_collector(cluster, labels.HEAD, params, spec, ray, config)
     spec = with_sidecars(with_restart_policy(cluster, spec), config.head_sidecar_containers)
-    marks = pod_labels(cluster.metadata.name, labels.HEAD, labels.HEAD_GROUP)
+    marks = {**pod_labels(cluster.metadata.name, labels.HEAD, labels.HEAD_GROUP), **serving.serve_label(cluster, labels.HEAD)}
     notes = {
         labels.KUBERAY_VERSION: config.kuberay_version,
         labels.RECREATE_HASH: recreate_hash(cluster.spec),
@@ -63,9 +69,15 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
     params = ray_start.worker_params(group.ray_start_params, address, given.get("resources") or {}, group.resources, group.labels)
     line = ray_start.command_line(params, head=False)
     stored = [*defaults.variables(config), *gcs_ft.worker_variables(cluster)]
-    added = [*stored, *env.worker_variables(cluster, line, gcs_port, config, service), *event_variables(cluster)]
+    added = [
+        *serving.serve_variables(cluster),
+        *stored,
+        *env.worker_variables(cluster, line, gcs_port, config, service),
+        *event_variables(cluster),
+    ]
     ray = with_command({**given, "env": env.merged(given.get("env") or (), added)}, keeps_command(cluster, template), line, config)
-    ray = with_probes(with_metrics_port(ray, params), labels.WORKER, params, cluster.spec.ray_version, config)
+    proxy = serving.probed_port(cluster, given)
+    ray = with_probes(with_metrics_port(ray, params), labels.WORKER, params, cluster.spec.ray_version, config, proxy)
     spec = with_init_addresses(spec, where)
     if config.enable_init_container_injection:
         host, volumes = env.head_host(cluster, config, service), spec.get("volumes") or ()
@@ -76,6 +88,7 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
     spec = with_sidecars(with_restart_policy(cluster, spec), config.worker_sidecar_containers)
     marks = {
         **pod_labels(cluster.metadata.name, labels.WORKER, group.group_name),
+        **serving.serve_label(cluster, labels.WORKER),
         **slot_labels(cluster, group, slot, lives, config),
     }
     return manifest(cluster, name, template, {**spec, "containers": [ray, *others(spec)]}, marks, group.labels, {}, config)

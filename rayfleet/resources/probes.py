@@ -10,30 +10,47 @@ from rayfleet.api.config import Configuration
 from rayfleet.api.validation.versions import too_old
 from rayfleet.resources import ports
 
+PROXY_HEALTH = "-/healthz"
 HEALTHZ_SINCE = "2.53.0"
 """The agent's `/api/healthz` answers for raylet and GCS in one, from Ray 2.53 on."""
 
 
 def with_probes(
-    container: dict[str, Any], node_type: str, params: Mapping[str, str], ray_version: str, config: Configuration
+    container: dict[str, Any], node_type: str, params: Mapping[str, str], ray_version: str, config: Configuration, proxy: int = 0
 ) -> dict[str, Any]:
-    """The container with the probes it lacks."""
+    """The container with the probes it lacks. `proxy` is the port of Serve's proxy without which it is not ready (0: of none)."""
     if not config.enable_probes_injection:
         return container
     added: dict[str, Any] = {}
     if not container.get("livenessProbe"):
         added["livenessProbe"] = probe(node_type, params, ray_version, config, delay=30, failures=120)
     if not container.get("readinessProbe"):
-        added["readinessProbe"] = probe(node_type, params, ray_version, config, delay=10, failures=10)
+        check = serving(params, proxy, ray_version) if proxy else None
+        added["readinessProbe"] = probe(node_type, params, ray_version, config, delay=10, failures=1 if proxy else 10, check=check)
     return {**container, **added}
 
 
+def serving(params: Mapping[str, str], proxy: int, ray_version: str) -> dict[str, Any]:
+    """Does Serve's proxy answer? It stops to before its node goes, so that one failure is enough."""
+    if not too_old(ray_version, HEALTHZ_SINCE):
+        return {"httpGet": {"path": f"/{PROXY_HEALTH}", "port": proxy}}
+    checks = [answers(ports.port_of(ports.AGENT, params), "api/local_raylet_healthz"), answers(proxy, PROXY_HEALTH)]
+    return {"exec": {"command": ["bash", "-c", " && ".join(checks)]}}
+
+
 def probe(
-    node_type: str, params: Mapping[str, str], ray_version: str, config: Configuration, *, delay: int, failures: int
+    node_type: str,
+    params: Mapping[str, str],
+    ray_version: str,
+    config: Configuration,
+    *,
+    delay: int,
+    failures: int,
+    check: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     injected = config.injected_probes
     return {
-        **health_check(node_type, params, ray_version),
+        **(check or health_check(node_type, params, ray_version)),
         "initialDelaySeconds": delay if injected.initial_delay_seconds is None else injected.initial_delay_seconds,
         "periodSeconds": injected.period_seconds or 5,
         "timeoutSeconds": 5 if node_type == labels.HEAD else 2,

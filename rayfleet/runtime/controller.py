@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Generic
 
@@ -26,7 +26,7 @@ from rayfleet.runtime.errands import Errands
 from rayfleet.runtime.gate import Shut
 from rayfleet.runtime.gone import Gone
 from rayfleet.runtime.informer import Informer
-from rayfleet.runtime.kind import Kind, O
+from rayfleet.runtime.kind import Child, Kind, O
 from rayfleet.runtime.metrics import KindMetrics
 from rayfleet.runtime.queue import Dispenser
 from rayfleet.runtime.reader import Reader
@@ -75,7 +75,7 @@ class Controller(Generic[O]):
         """Hear of changes."""
         self.informers[self.kind.resource].subscribe(self._owner_changed)
         for child in self.kind.children:
-            self.informers[child.resource].subscribe(partial(self._child_changed, child.calm))
+            self.informers[child.resource].subscribe(partial(self._grandchild_changed if child.through else self._child_changed, child))
         if self._errands:
             self._errands.subscribe(self._queue.add)
 
@@ -209,14 +209,32 @@ class Controller(Generic[O]):
         if self._errands:
             self._errands.forget(key)
 
-    def _child_changed(self, calm: Callable[[Any, Any], bool], old: Any, new: Any) -> None:
+    def _grandchild_changed(self, child: Child, old: Any, new: Any) -> None:
+        """What belongs to a child is of interest, but not ours to make: nothing is remembered of it."""
+        assert child.through is not None
+        parent = controller_of((new or old).metadata)
+        if parent is None or parent.kind != child.through.kind or same(old, new):
+            return
+        between = self.informers[child.through].get((new or old).metadata.namespace, parent.name)
+        owner = controller_of(between.metadata) if between is not None and between.metadata.uid == parent.uid else None
+        if owner is None or owner.kind != self.kind.resource.kind:
+            return
+        key = Key(between.metadata.namespace, owner.name)
+        if self.informers[self.kind.resource].get(*key) is None:
+            return
+        if child.calm(old, new):
+            self._queue.add_after(key, CALM)
+        else:
+            self._add(key)
+
+    def _child_changed(self, child: Child, old: Any, new: Any) -> None:
         for value in (new, old):  # a child may change hands
             owner = controller_of(value.metadata) if value is not None else None
             if owner is None or owner.kind != self.kind.resource.kind or same(old, new):
                 continue
             key = Key(value.metadata.namespace, owner.name)
             found = self.informers[self.kind.resource].get(*key)
-            if found is not None and calm(old, new):
+            if found is not None and child.calm(old, new):
                 self._queue.add_after(key, CALM)
             elif found is not None:
                 self._add(key)

@@ -29,6 +29,7 @@ class Child:
     `metadata_only`: the rest of the objects never gets here (Secrets).
     `required`: nothing can be decided without having seen them. Of others that may not be listed none are seen, and the rest goes on.
     `calm(old, new)`: may the owner's look at this change wait a moment, by when there may be more to see?
+    `through`: they belong to a child of that kind, and only by it to ours.
     """
 
     resource: Resource
@@ -38,6 +39,7 @@ class Child:
     required: bool = True
     metadata_only: bool = False
     calm: Callable[[Any, Any], bool] = never_calm
+    through: Resource | None = None
 
 
 class Outside(Protocol):

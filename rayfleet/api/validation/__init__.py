@@ -1,4 +1,5 @@
-"""What is wrong with a RayCluster: all of it at once, each fault with its path. Pure; one topic a file (rules: KubeRay, 1.6)."""
+"""What is wrong with a RayCluster, or a RayService: all of it at once, each fault with its path. Pure; one topic a file (rules: KubeRay,
+1.6)."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from rayfleet.api.decode import Undecodable
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import ObjectMeta
 from rayfleet.api.raycluster import RayCluster, RayClusterSpec
+from rayfleet.api.rayservice import RayService
 from rayfleet.api.validation.auth import auth_faults
 from rayfleet.api.validation.autoscaling import autoscaling_faults
 from rayfleet.api.validation.choices import choice_faults
@@ -16,6 +18,7 @@ from rayfleet.api.validation.cluster_names import group_name_faults, name_faults
 from rayfleet.api.validation.fault_tolerance import fault_tolerance_faults
 from rayfleet.api.validation.history import history_faults
 from rayfleet.api.validation.network import network_faults
+from rayfleet.api.validation.ray_service import CLUSTER, service_kind_faults
 from rayfleet.api.validation.replicas import replica_faults
 from rayfleet.api.validation.services import service_faults
 from rayfleet.api.validation.start_params import start_param_faults
@@ -23,7 +26,7 @@ from rayfleet.api.validation.subject import Subject, subject_of
 from rayfleet.api.validation.templates import template_faults
 from rayfleet.api.validation.tls import tls_faults
 
-__all__ = ["Fault", "validate_cluster", "validate_cluster_spec"]
+__all__ = ["Fault", "validate_cluster", "validate_cluster_spec", "validate_service"]
 
 TOPICS: tuple[Callable[[Subject], Iterator[Fault]], ...] = (
     group_name_faults,
@@ -52,6 +55,14 @@ def validate_cluster(cluster: RayCluster | Undecodable, config: Configuration) -
 def validate_cluster_spec(spec: RayClusterSpec, metadata: ObjectMeta, config: Configuration, path: str) -> tuple[Fault, ...]:
     """The same for a cluster's spec inside another kind; `metadata` is that kind's, `path` where the spec stands in it."""
     return distinct(spec_faults(subject_of(metadata, spec, config, path)))
+
+
+def validate_service(service: RayService | Undecodable, config: Configuration) -> tuple[Fault, ...]:
+    """All faults of a RayService but those of its Serve config, which is YAML (`rayfleet.ray.serve_config`). Never raises."""
+    if isinstance(service, Undecodable):
+        return service.faults
+    cluster = validate_cluster_spec(service.spec.ray_cluster_config, service.metadata, config, CLUSTER)
+    return distinct((*service_kind_faults(service, config), *cluster))
 
 
 def spec_faults(subject: Subject) -> Iterator[Fault]:

@@ -1,0 +1,144 @@
+"""The conditions of a RayService, from what is observed (KubeRay, 1.4 and 4.3). They are output: no action is decided by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rayfleet.api.fault import Fault
+from rayfleet.api.meta import Condition
+from rayfleet.api.rayservice import ApplicationStatus, RayService
+from rayfleet.planning.clock import parse_rfc3339
+from rayfleet.planning.conditions import find
+from rayfleet.ray.answer import NotFound, Refused
+from rayfleet.ray.serve import Details
+from rayfleet.rayservice.clusters import Roles
+from rayfleet.rayservice.generations import has_room, timed_out
+from rayfleet.rayservice.observed import Member, Observed
+from rayfleet.rayservice.suspension import is_complete
+
+MESSAGE_LIMIT = 1024
+SILENCE = 30.0
+"""Seconds for which a dashboard may say nothing before the service is called not ready."""
+
+Applications = Mapping[str, ApplicationStatus]
+
+
+def conditions(observed: Observed, service: RayService, roles: Roles, applications: Applications, endpoints: int) -> Iterator[Condition]:
+    ready = ready_of(observed, service, roles, applications, endpoints)
+    yield shortened(ready)
+    yield upgrade(observed, service, roles, ready)
+    phase = ready.reason if service.spec.suspend else "NoPendingCluster"
+    yield Condition("RollbackInProgress", "False", phase, "No rollback in progress")
+    yield from suspension(observed, service)
+
+
+def shortened(condition: Condition) -> Condition:
+    text = condition.message
+    kept = text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 3] + "..."
+    return Condition(condition.type, condition.status, condition.reason, kept)
+
+
+def ready_of(observed: Observed, service: RayService, roles: Roles, applications: Applications, endpoints: int) -> Condition:
+    if service.spec.suspend:
+        if is_complete(observed):
+            return Condition("Ready", "False", "SuspendComplete", "The service is suspended")
+        return Condition("Ready", "False", "SuspendInProgress", "The service is being suspended")
+    if roles.active is None:
+        return initializing(observed, service, roles, applications)
+    if told := silent(observed, roles.active):
+        return Condition("Ready", "False", "DashboardUnreachable", told)
+    if wrong := complaints(observed, roles.active, applications):
+        return Condition("Ready", "False", "ApplicationsNotRunning", wrong)
+    if endpoints == 0:
+        return Condition("Ready", "False", "ZeroServeEndpoints", "No Pod takes requests")
+    if roles.active.details is None and (known := find(service.status.conditions, "Ready")):
+        return Condition("Ready", known.status, known.reason, known.message)  # nothing was heard yet
+    return Condition("Ready", "True", "NonZeroServeEndpoints", "Every application is running, and Pods take requests")
+
+
+def initializing(observed: Observed, service: RayService, roles: Roles, applications: Applications) -> Condition:
+    if timed_out(observed, service, roles):
+        told = "No cluster served within the initializing timeout; a change of the spec tries again"
+        return Condition("Ready", "False", "InitializingTimeout", told)
+    why = complaints(observed, roles.pending, applications) if roles.pending else trouble(observed, "clusters")
+    return Condition("Ready", "False", "Initializing", why or "The first cluster is being made ready")
+
+
+def complaints(observed: Observed, member: Member, applications: Applications) -> str:
+    """What keeps the applications of a cluster from running, one sentence for each; "" when nothing does."""
+    told = [refused] if (refused := trouble(observed, f"serve/{member.name}")) else []
+    told += [complaint(name, found) for name, found in sorted(applications.items()) if found.status != "RUNNING"]
+    return "; ".join(told)
+
+
+def complaint(name: str, application: ApplicationStatus) -> str:
+    said = [application.message, *(part.message for _, part in sorted(application.serve_deployment_statuses.items()))]
+    why = next((line for line in map(last_line, said) if line), "")
+    return f"application {name} is {application.status}" + (f": {why}" if why else "")
+
+
+def last_line(text: str) -> str:
+    """Of a traceback the last line says most."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def trouble(observed: Observed, scope: str) -> str:
+    backoff = observed.backoffs.get(scope)
+    return backoff.message if backoff and backoff.event else ""
+
+
+def silent_since(member: Member) -> float | None:
+    """Since when nothing can be heard of a cluster's applications; None when something is, or was not asked yet."""
+    if member.target is None:
+        head = find(member.cluster.status.conditions, "HeadPodReady")
+        gone = head is not None and head.status == "False" and head.last_transition_time
+        return parse_rfc3339(gone) if gone else None
+    heard = member.details
+    return None if heard is None or isinstance(heard.answer, Details) else heard.since
+
+
+def silent(observed: Observed, member: Member) -> str:
+    """Why nothing is known of a cluster's applications; "" when something is, or was a short while ago."""
+    since = silent_since(member)
+    if since is None or observed.now - since < SILENCE:
+        return ""
+    heard = member.details
+    if member.target is None or heard is None:
+        return f"the head of RayCluster {member.name} does not run"
+    if isinstance(heard.answer, Refused):
+        return f"the dashboard of RayCluster {member.name} answers with an error ({heard.answer.code})"
+    if isinstance(heard.answer, NotFound):
+        return f"the dashboard of RayCluster {member.name} knows nothing of Serve"
+    return f"the dashboard of RayCluster {member.name} does not answer"
+
+
+def upgrade(observed: Observed, service: RayService, roles: Roles, ready: Condition) -> Condition:
+    if service.spec.suspend:
+        return Condition("UpgradeInProgress", "False", ready.reason, "No upgrade in progress")
+    if roles.active is None:
+        return Condition("UpgradeInProgress", "False", "Initializing", "The first cluster is being made ready")
+    if roles.pending is not None:
+        return Condition("UpgradeInProgress", "True", "BothActivePendingClustersExist", "A cluster is to take the active one's place")
+    if roles.goal is None:
+        why = "" if has_room(observed) else "; it waits until a cluster that is needed no longer is gone"
+        return Condition("UpgradeInProgress", "True", "PendingClusterMissing", f"A new cluster is to be made{why}")
+    return Condition("UpgradeInProgress", "False", "NoPendingCluster", "The active cluster is the one that is wanted")
+
+
+def suspension(observed: Observed, service: RayService) -> Iterator[Condition]:
+    if not service.spec.suspend:
+        yield Condition("Suspending", "False", "NotSuspended", "")
+        resumed = find(service.status.conditions, "Suspended")
+        again = resumed is not None and (resumed.status == "True" or resumed.reason == "RayServiceResumed")
+        yield Condition("Suspended", "False", "RayServiceResumed" if again else "NotSuspended", "")
+    elif is_complete(observed):
+        yield Condition("Suspending", "False", "SuspendComplete", "All that the service made is gone")
+        yield Condition("Suspended", "True", "SuspendComplete", "All that the service made is gone")
+    else:
+        yield Condition("Suspending", "True", "SuspendInProgress", "All that the service made is to go")
+        yield Condition("Suspended", "False", "SuspendInProgress", "")
+
+
+def invalid(faults: Sequence[Fault]) -> Condition:
+    return shortened(Condition("Ready", "False", "ValidationFailed", "; ".join(map(str, faults))))

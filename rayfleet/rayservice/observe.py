@@ -1,0 +1,118 @@
+"""Reads what a RayService's decisions depend on: the caches, and what Ray was last heard to say. Decides nothing but what Ray is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from rayfleet.api import labels
+from rayfleet.api.config import Configuration
+from rayfleet.api.decode import Undecodable
+from rayfleet.api.meta import ENDPOINTSLICES, PODS, RAYCLUSTERS, RAYSERVICES, SERVICES, Key, Resource
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.rayservice import RayService
+from rayfleet.api.views import PodView
+from rayfleet.ray import serve
+from rayfleet.ray.answer import Heard, Question, Target
+from rayfleet.ray.pool import Desk
+from rayfleet.rayservice.observed import Member, Observed, head_of
+from rayfleet.rayservice.serve import proxy_at
+from rayfleet.resources import auth, ports
+from rayfleet.resources.pod_template import head_service_of, ray_container, template_of
+from rayfleet.resources.serving import serve_port
+
+
+class Reader(Protocol):
+    """The part of the runtime's reader that is used here."""
+
+    def get(self, resource: Resource, key: Key) -> Any: ...
+
+    def owned(self, resource: Resource, uid: str) -> Any: ...
+
+    def backoffs(self, key: Key) -> Any: ...
+
+
+class Observer:
+    """Observes with one configuration; `desk` is the kind's way to Ray."""
+
+    def __init__(self, config: Configuration, desk: Desk) -> None:
+        self.config = config
+        self.desk = desk
+
+    async def __call__(self, reader: Reader, key: Key, now: float) -> Observed | None:
+        """None when the object is gone."""
+        service = reader.get(RAYSERVICES, key)
+        if service is None:
+            return None
+        owned = reader.owned(RAYCLUSTERS, service.metadata.uid)
+        services = tuple(reader.owned(SERVICES, service.metadata.uid))
+        return Observed(
+            service=service,
+            now=now,
+            members=self.members(reader, key, service, [each for each in owned if isinstance(each, RayCluster)]),
+            spoiled=tuple(each.metadata.name for each in owned if isinstance(each, Undecodable)),
+            services=services,
+            slices=tuple(found for each in services for found in reader.owned(ENDPOINTSLICES, each.metadata.uid)),
+            backoffs=reader.backoffs(key),
+            config=self.config,
+        )
+
+    def members(self, reader: Reader, key: Key, service: RayService | Undecodable, clusters: list[RayCluster]) -> tuple[Member, ...]:
+        pods = {cluster.metadata.name: tuple(reader.owned(PODS, cluster.metadata.uid)) for cluster in clusters}
+        targets = {}
+        asked = []
+        for cluster in clusters:
+            name = cluster.metadata.name
+            target = target_of(cluster, pods[name], self.config)
+            if target is not None and is_asked(service, cluster):
+                targets[name] = target
+                asked.append((target, self.questions(key, cluster, pods[name])))
+        heard = self.desk.follow_all(key, asked)
+        return tuple(
+            self.member(key, cluster, pods[cluster.metadata.name], targets.get(cluster.metadata.name), heard) for cluster in clusters
+        )
+
+    def questions(self, key: Key, cluster: RayCluster, pods: tuple[PodView, ...]) -> list[Question]:
+        """The proxy on the head is asked itself unless Serve says how it is, and its label says no other."""
+        head, said = head_of(pods), self.desk.last(key, cluster.metadata.key).get(serve.details())
+        known = said is not None and isinstance(said.answer, serve.Details) and head and proxy_at(said.answer, head.status.pod_ip)
+        if known and head and head.metadata.label(labels.SERVE) == "true":
+            return [serve.details()]
+        return [serve.details(), serve.health(serve_port(cluster))]
+
+    def member(
+        self, key: Key, cluster: RayCluster, pods: tuple[PodView, ...], target: Target | None, heard: Mapping[Key, Mapping[Question, Heard]]
+    ) -> Member:
+        said = heard.get(cluster.metadata.key, {})
+        return Member(
+            cluster=cluster,
+            pods=pods,
+            target=target,
+            details=said.get(serve.details()),
+            health=said.get(serve.health(serve_port(cluster))),
+            results=self.desk.results(key, cluster.metadata.key) if target else {},
+        )
+
+
+def is_asked(service: RayService | Undecodable, cluster: RayCluster) -> bool:
+    """Not while everything is to go, or goes."""
+    leaving = service.metadata.deletion_timestamp or cluster.metadata.deletion_timestamp
+    return isinstance(service, RayService) and not service.spec.suspend and not leaving
+
+
+def target_of(cluster: RayCluster, pods: tuple[PodView, ...], config: Configuration) -> Target | None:
+    """How Ray is reached on the cluster's head; None while none runs."""
+    head = head_of(pods)
+    if head is None or not head.running or not head.status.pod_ip:
+        return None
+    group = cluster.spec.head_group_spec
+    declared = dict(ports.container_ports(ray_container(template_of(group.template))))
+    given = auth.is_on(cluster, config) and not auth.asks_kubernetes(cluster, config)
+    return Target(
+        cluster=cluster.metadata.key,
+        service=head_service_of(cluster),
+        address=head.status.pod_ip,
+        port=declared.get(ports.DASHBOARD, ports.port_of(ports.DASHBOARD, group.ray_start_params)),
+        secret=auth.secret_name(cluster) if given else "",
+        pod=head.name,
+    )

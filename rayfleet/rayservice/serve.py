@@ -1,0 +1,142 @@
+"""The Serve config: which cluster is told it, and when; and what Serve says of itself (Ray, C).
+
+It is sent exactly when what Ray reports as its goal is not what is wanted. What Ray does not report, such as that a field is gone, is seen
+by the hash on the cluster of what it was last given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rayfleet.api import labels
+from rayfleet.api.meta import RAYCLUSTERS
+from rayfleet.planning.actions import Patch, Subject
+from rayfleet.planning.convergence import holds
+from rayfleet.planning.plan import Call
+from rayfleet.ray import serve
+from rayfleet.ray.answer import Accepted, Heard
+from rayfleet.ray.serve_config import ServeConfig
+from rayfleet.rayservice.observed import Member, Observed
+
+SETTLED, PUT_OFF = 10.0, 300.0
+"""Seconds in which Ray may show that it took a config over before it is told again: where applications are missing, and where it only calls
+them something else than we do."""
+ASK_AGAIN = 2.0
+FAILED = "FailedToUpdateServeApplications"
+SUBJECT = Subject("RayCluster", "RayClusters")
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What is to be done about the config of one cluster. `wait` is in seconds: there is something to be seen by then."""
+
+    call: Call | None = None
+    mark: Patch | None = None
+    wait: float | None = None
+
+
+def scope(member: Member) -> str:
+    return f"serve/{member.name}"
+
+
+def details_of(member: Member) -> serve.Details | None:
+    """What Serve says of itself; None while it does not say it."""
+    return member.details.answer if member.details and isinstance(member.details.answer, serve.Details) else None
+
+
+def deployment(observed: Observed, member: Member, config: ServeConfig) -> Deployment:
+    details = details_of(member)
+    if not config.document or member.target is None or details is None or member.details is None:
+        return Deployment()
+    act = serve.deploy(config.document)
+    latest = max(member.results.items(), key=lambda item: item[1].at, default=None)
+    taken = latest[1] if latest and latest[0] == act and isinstance(latest[1].answer, Accepted) else None
+    if taken and member.details.at <= taken.at:
+        return Deployment(wait=ASK_AGAIN)
+    given = member.cluster.metadata.annotation(labels.SERVE_CONFIG)
+    if reports(details, config) and (given in ("", config.hash) or taken):
+        return Deployment(mark=None if given == config.hash else mark(member, config))
+    patience = SETTLED if lacks(details, config) else PUT_OFF
+    if taken and (left := taken.at + patience - observed.now) > 0:
+        return Deployment(wait=left)
+    if observed.held_back(scope(member)):
+        return Deployment()
+    told = f"Sent the Serve config to RayCluster {member.name}: {why(details, config)}"
+    subject = f"Serve config for RayCluster {member.name}"
+    return Deployment(call=Call(member.target, act, scope(member), subject, told, "UpdatedServeApplications", FAILED))
+
+
+def reports(details: serve.Details, config: ServeConfig) -> bool:
+    """Does Ray report these applications, and no others, as what it is to run?"""
+    reported = {name: found.deployed_app_config for name, found in details.applications.items() if found.deployed_app_config is not None}
+    wanted = config.applications
+    return reported.keys() == wanted.keys() and all(holds(wanted[name], reported[name]) for name in wanted)
+
+
+def lacks(details: serve.Details, config: ServeConfig) -> list[str]:
+    return sorted(config.applications.keys() - details.applications.keys())
+
+
+def why(details: serve.Details, config: ServeConfig) -> str:
+    missing = lacks(details, config)
+    return f"it does not run {', '.join(missing)}" if missing else "the config has changed"
+
+
+def mark(member: Member, config: ServeConfig) -> Patch:
+    return annotate(member, {labels.SERVE_CONFIG: config.hash}, "it was given another Serve config")
+
+
+def annotate(member: Member, annotations: Mapping[str, str | None], reason: str) -> Patch:
+    meta = member.cluster.metadata
+    return Patch(
+        resource=RAYCLUSTERS,
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        patch={"metadata": {"annotations": dict(annotations)}},
+        scope=f"cluster/{meta.name}",
+        reason=reason,
+        subject=SUBJECT,
+        event="",
+        failed_event="FailedToUpdateRayCluster",
+    )
+
+
+def runs_all(member: Member, config: ServeConfig) -> bool:
+    """Is every wanted application running, with the config that is wanted?"""
+    details = details_of(member)
+    if details is None or not details.applications or not all(found.status == "RUNNING" for found in details.applications.values()):
+        return False
+    given = member.cluster.metadata.annotation(labels.SERVE_CONFIG)
+    return not config.document or (reports(details, config) and given in ("", config.hash))
+
+
+def runs_any(member: Member) -> bool:
+    details = details_of(member)
+    return details is not None and any(found.status == "RUNNING" for found in details.applications.values())
+
+
+def proxy_at(details: serve.Details, address: str) -> str:
+    """The status of the proxy on the node of that address; "" when Serve knows of none."""
+    return next((proxy.status for proxy in details.proxies.values() if proxy.node_ip == address), "")
+
+
+def head_proxy_answers(member: Member) -> bool | None:
+    """Does the proxy on the head take requests? None while that is not known."""
+    head = member.head
+    if head is None:
+        return None
+    details = details_of(member)
+    status = proxy_at(details, head.status.pod_ip) if details else ""
+    if status and status != "HEALTHY":
+        return False
+    if status and head.metadata.label(labels.SERVE) == "true":
+        return True
+    return None if member.health is None else is_success(member.health)
+
+
+def is_success(heard: Heard) -> bool:
+    answer: Any = heard.answer
+    return isinstance(answer, bytes) and answer.strip() == b"success"

@@ -1,0 +1,283 @@
+"""The words in which decision tests are written: services, their clusters, and what Ray says, as values; and a small world that carries
+plans out, so that a test tells a story."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rayfleet.api import labels
+from rayfleet.api.config import Configuration
+from rayfleet.api.decode import decode, decode_cluster
+from rayfleet.api.meta import RAYCLUSTERS
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.rayservice import RayService
+from rayfleet.api.views import PodView, SliceView, decode_service
+from rayfleet.planning.actions import AddFinalizer, Create, Delete, Fence, Patch, RemoveFinalizer
+from rayfleet.planning.backoff import Backoff
+from rayfleet.planning.clock import rfc3339
+from rayfleet.planning.plan import Plan
+from rayfleet.ray import serve
+from rayfleet.ray.answer import Accepted, Heard, Target
+from rayfleet.rayservice.observed import Member, Observed
+from rayfleet.rayservice.plan import plan
+from rayfleet.sim.store import merged
+
+UID = "99999999-2222-3333-4444-555555555555"
+NOW = 1_800_000_000.0
+CONFIG = """
+applications:
+- name: fruit
+  route_prefix: /fruit
+  import_path: shop.fruit:app
+- name: sums
+  route_prefix: /sums
+  import_path: shop.sums:app
+"""
+
+
+def template(**container: Any) -> dict[str, Any]:
+    return {"spec": {"containers": [{"name": "ray", "image": "rayproject/ray:2.60.0", **container}]}}
+
+
+def group(name: str = "small", replicas: int = 1, **fields: Any) -> dict[str, Any]:
+    return {"groupName": name, "replicas": replicas, "minReplicas": 0, "maxReplicas": 10, "template": template(), **fields}
+
+
+def cluster_spec(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    env = fields.pop("env", None)
+    head = template(**({"env": [{"name": "REV", "value": env}]} if env else {}))
+    return {"rayVersion": "2.60.0", "headGroupSpec": {"template": head}, "workerGroupSpecs": list(groups or (group(),)), **fields}
+
+
+def document(annotations: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayService",
+        "metadata": {
+            "name": "shop",
+            "namespace": "default",
+            "uid": UID,
+            "resourceVersion": "1",
+            "generation": 1,
+            "annotations": annotations or {},
+        },
+        "spec": {"serveConfigV2": CONFIG, "rayClusterConfig": cluster_spec(), **spec},
+    }
+
+
+class Story:
+    """One service and what became of it. Every plan is carried out; Ray and the kubelet do only what the test says."""
+
+    def __init__(self, config: Configuration | None = None, **given: Any) -> None:
+        self.config = config or Configuration()
+        self.now = NOW
+        self.service: dict[str, Any] | None = document(**given)
+        self.clusters: dict[str, dict[str, Any]] = {}
+        self.services: dict[str, dict[str, Any]] = {}
+        self.pods: dict[str, dict[str, Any]] = {}
+        self.says: dict[str, Any] = {}
+        self.health: dict[str, Any] = {}
+        self.results: dict[str, dict[Any, Heard]] = {}
+        self.backoffs: dict[str, Backoff] = {}
+        self.puts: list[tuple[str, Mapping[str, Any]]] = []
+        self.made: list[str] = []
+        self.statuses = 0
+        self.events: list[str] = []
+        self.serial = 1
+
+    # what the operator sees and does
+    def observed(self) -> Observed:
+        assert self.service is not None
+        service = decode(msgspec.json.encode(self.service), RayService)
+        return Observed(
+            service=service,
+            now=self.now,
+            members=tuple(self.member(self.clusters[name]) for name in sorted(self.clusters)),
+            services=tuple(decode_service(msgspec.json.encode(each)) for _, each in sorted(self.services.items())),
+            slices=self.slices(),
+            backoffs=dict(self.backoffs),
+            config=self.config,
+        )
+
+    def member(self, found: dict[str, Any]) -> Member:
+        cluster = decode_cluster(msgspec.json.encode(found))
+        assert isinstance(cluster, RayCluster), cluster
+        name = cluster.metadata.name
+        pods = tuple(
+            msgspec.convert(pod, PodView) for _, pod in sorted(self.pods.items()) if pod["metadata"]["labels"][labels.CLUSTER] == name
+        )
+        target = Target(cluster.metadata.key, f"{name}-head-svc") if any(pod.is_head for pod in pods) else None
+        return Member(
+            cluster=cluster,
+            pods=pods,
+            target=target,
+            details=self.says.get(name) if target else None,
+            health=self.health.get(name),
+            results=self.results.get(name, {}),
+        )
+
+    def slices(self) -> tuple[SliceView, ...]:
+        """As the endpoint slice controller would write them at once."""
+        found = []
+        for name, service in sorted(self.services.items()):
+            ends = []
+            for pod in self.pods.values():
+                marks = pod["metadata"]["labels"]
+                if service["spec"]["selector"].items() <= marks.items():
+                    ready = pod["status"]["conditions"][0]["status"] == "True"
+                    ends.append(
+                        {"conditions": {"ready": ready}, "targetRef": {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}}
+                    )
+            meta = {"name": f"{name}-x", "namespace": "default", "labels": service["metadata"]["labels"]}
+            found.append(msgspec.convert({"metadata": meta, "endpoints": ends}, SliceView))
+        return tuple(found)
+
+    def look(self) -> Plan:
+        """One look: plan, and carry it out."""
+        made = plan(self.observed())
+        for action in made.actions:
+            self.carry(action)
+        for call in made.calls:
+            body = msgspec.json.decode(call.message.body)
+            self.puts.append((call.target.cluster.name, body))
+            self.results.setdefault(call.target.cluster.name, {})[call.message] = Heard(Accepted(), self.now, self.now)
+        self.events += [event.reason for event in made.events]
+        if (
+            made.status is not None
+            and self.service is not None
+            and not any(isinstance(a, AddFinalizer | RemoveFinalizer) for a in made.actions)
+        ):
+            self.service = merged(self.service, {"status": dict(made.status.patch)})
+            self.statuses += 1
+        return made
+
+    def settle(self, looks: int = 20) -> Plan:
+        """Look until there is nothing to do."""
+        for _ in range(looks):
+            made = self.look()
+            if made.done:
+                return made
+        raise AssertionError(f"no rest after {looks} looks: {made}")
+
+    def carry(self, action: Any) -> None:
+        self.serial += 1
+        if isinstance(action, Fence | AddFinalizer | RemoveFinalizer):
+            assert self.service is not None
+            change = {"finalizers": list(action.finalizers)} if not isinstance(action, Fence) else {"annotations": dict(action.annotations)}
+            self.service = merged(self.service, {"metadata": change})
+            if isinstance(action, RemoveFinalizer) and not action.finalizers:
+                self.service = None
+            return
+        place = self.clusters if action.resource == RAYCLUSTERS else self.services if action.resource.kind == "Service" else self.pods
+        if isinstance(action, Create):
+            assert action.name not in place
+            self.made.append(action.name)
+            meta = {"uid": f"uid-{action.name}-{self.serial}", "resourceVersion": str(self.serial), "creationTimestamp": rfc3339(self.now)}
+            place[action.name] = {**action.manifest, "metadata": {**action.manifest["metadata"], **meta}}
+        elif isinstance(action, Patch):
+            place[action.name] = merged(
+                place[action.name], {**action.patch, "metadata": {**action.patch.get("metadata", {}), "resourceVersion": str(self.serial)}}
+            )
+        elif isinstance(action, Delete):
+            assert place[action.name]["metadata"]["uid"] == action.uid
+            del place[action.name]
+            if action.resource == RAYCLUSTERS:
+                self.pods = {name: pod for name, pod in self.pods.items() if pod["metadata"]["labels"][labels.CLUSTER] != action.name}
+
+    # what others do
+    def edit(self, **spec: Any) -> None:
+        assert self.service is not None
+        meta = {**self.service["metadata"], "generation": self.service["metadata"]["generation"] + 1}
+        self.service = {**self.service, "metadata": meta, "spec": {**self.service["spec"], **spec}}
+
+    def annotate(self, **annotations: str | None) -> None:
+        assert self.service is not None
+        self.service = merged(
+            self.service, {"metadata": {"annotations": {f"rayfleet.dev/{name}": value for name, value in annotations.items()}}}
+        )
+
+    def start_pods(self, cluster: str, workers: int = 1) -> None:
+        """The cluster's Pods are running and ready; its Serve was told nothing yet."""
+        for role, number in ((labels.HEAD, 1), (labels.WORKER, workers)):
+            for index in range(number):
+                name = f"{cluster}-{role}-{index}"
+                marks = {labels.CLUSTER: cluster, labels.NODE_TYPE: role, labels.SERVE: str(role == labels.WORKER).lower()}
+                meta = {"name": name, "namespace": "default", "uid": f"uid-{name}", "labels": marks}
+                status = {
+                    "phase": "Running",
+                    "podIP": "10.0.0.1",
+                    "conditions": [{"type": "Ready", "status": "True" if role == labels.HEAD else "False"}],
+                }
+                self.pods[name] = {"metadata": meta, "spec": {"containers": [{"name": "ray"}]}, "status": status}
+        self.say(cluster, {})
+
+    def say(self, cluster: str, statuses: Mapping[str, str], message: str = "", **more: Any) -> None:
+        """Serve says that its applications are in these states, with the config that it was given last."""
+        self.now += 1.0
+        given = next((body for name, body in reversed(self.puts) if name == cluster), {"applications": []})
+        configs = {each["name"]: each for each in given["applications"]}
+        applications = {
+            name: serve.Application(status=status, message=message if status != "RUNNING" else "", deployed_app_config=configs.get(name))
+            for name, status in statuses.items()
+        }
+        self.says[cluster] = Heard(serve.Details(applications=applications, **more), self.now, self.now)
+
+    def answer(self, cluster: str, answer: Any) -> None:
+        self.now += 1.0
+        self.says[cluster] = Heard(answer, self.now, self.now)
+
+    def proxies(self, cluster: str, head: bool = True, workers: bool = True) -> None:
+        """Proxies answer, so that workers are ready."""
+        self.now += 1.0
+        self.health[cluster] = Heard(b"success" if head else b"", self.now, self.now)
+        for name, pod in self.pods.items():
+            if name.startswith(f"{cluster}-{labels.WORKER}"):
+                self.pods[name] = merged(pod, {"status": {"conditions": [{"type": "Ready", "status": str(workers)}]}})
+
+    def serve(self, cluster: str) -> None:
+        """All goes well on a cluster until its applications run."""
+        self.start_pods(cluster)
+        self.settle()
+        self.say(cluster, dict.fromkeys(("fruit", "sums"), "DEPLOYING"))
+        self.settle()
+        self.say(cluster, dict.fromkeys(("fruit", "sums"), "RUNNING"))
+        self.proxies(cluster)
+        self.settle()
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+    # what there is to see
+    @property
+    def names(self) -> list[str]:
+        return sorted(self.clusters)
+
+    @property
+    def led_to(self) -> str:
+        """The cluster that the serve Service leads to."""
+        return str(self.services["shop-serve-svc"]["spec"]["selector"][labels.CLUSTER]) if "shop-serve-svc" in self.services else ""
+
+    @property
+    def status(self) -> dict[str, Any]:
+        assert self.service is not None
+        found: dict[str, Any] = self.service.get("status", {})
+        return found
+
+    def condition(self, type: str) -> tuple[str, str]:
+        found = next(each for each in self.status["conditions"] if each["type"] == type)
+        return found["status"], found["reason"]
+
+    def message(self, type: str = "Ready") -> str:
+        return str(next(each for each in self.status["conditions"] if each["type"] == type)["message"])
+
+
+def serving(**given: Any) -> tuple[Story, str]:
+    """A service whose first cluster serves, and that cluster's name."""
+    story = Story(**given)
+    story.settle()
+    (name,) = story.names
+    story.serve(name)
+    return story, name
