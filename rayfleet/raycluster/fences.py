@@ -64,7 +64,8 @@ def settle(observed: Observed, cluster: RayCluster, deletes: Sequence[Delete], n
             life = lives.of(new.group_name, replica)
             creates += [new.create(observed, cluster, slot, life, name) for slot, name in zip(slots, names, strict=True)]
     missed = [place for new in news for place in given_up(observed, cluster, new, before, lives)]
-    unsure = unsure or any(not has_fixed_name(observed, cluster, new) for new in news)  # our copy may lack the last raise
+    if not observed.alone:  # our copy may lack another's last raise
+        unsure = unsure or any(not has_fixed_name(observed, cluster, new) for new in news)
     return fence(observed, lives, missed, unsure), creates
 
 

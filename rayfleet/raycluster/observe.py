@@ -28,6 +28,8 @@ class Reader(Protocol):
 
     def all(self, resource: Resource) -> Any: ...
 
+    def alone(self, uid: str) -> bool: ...
+
     def unseen(self, resource: Resource) -> bool: ...
 
 
@@ -53,6 +55,7 @@ class Observer:
             claim=self.claim(reader, key),
             others={resource: tuple(reader.owned(resource, uid)) for resource in self.others},
             gone=reader.gone(uid),
+            alone=reader.alone(uid),
             unseen=frozenset(resource for resource in self.others if reader.unseen(resource)),
             ownerless=ownerless(reader, cluster),
             rival=rival(reader, cluster),

@@ -30,6 +30,7 @@ from rayfleet.runtime.kind import Child, Kind, O
 from rayfleet.runtime.metrics import KindMetrics
 from rayfleet.runtime.queue import Dispenser
 from rayfleet.runtime.reader import Reader
+from rayfleet.runtime.solitude import Solitude
 from rayfleet.runtime.visibility import Visibility
 
 log = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ class Controller(Generic[O]):
         workers: int = 16,
         clock: Clock = SYSTEM,
         errands: Errands | None = None,
+        is_sole: bool = False,
     ) -> None:
         self.kind = kind
         self.informers = informers
@@ -62,7 +64,8 @@ class Controller(Generic[O]):
         self._visibility = visibility
         self._backoffs = backoffs
         self._gone = Gone(clock)
-        self._reader = Reader(informers, backoffs, self._gone, clock)
+        self._solitude = Solitude(is_sole)
+        self._reader = Reader(informers, backoffs, self._gone, self._solitude, clock)
         self._metrics = metrics
         self._workers = workers
         self._clock = clock
@@ -88,6 +91,7 @@ class Controller(Generic[O]):
         """Look at every object once, then at whatever changes; until cancelled. Work under way is then given a moment to end."""
         for found in self.informers[self.kind.resource].values():
             self._queue.add(found.metadata.key, new=True)
+        self._solitude.begin()
         self._loop = asyncio.current_task()
         room = asyncio.Semaphore(self._workers)
         try:
@@ -114,6 +118,7 @@ class Controller(Generic[O]):
 
     async def _drain(self) -> None:
         self._loop = None
+        self._solitude.end()
         tasks = set(self._running)
         if tasks:
             await asyncio.wait(tasks, timeout=DRAIN)
@@ -188,9 +193,12 @@ class Controller(Generic[O]):
         meta: ObjectMeta = (new or old).metadata
         if new is None:
             self._gone.forget(meta.uid)
+            self._solitude.forget(meta.uid)
             self._forget(meta.key)
             return
-        if old is not None and old.metadata.generation != meta.generation:
+        if old is None:
+            self._solitude.appeared(meta.uid)
+        elif old.metadata.generation != meta.generation:
             self._backoffs.hurry(meta.key, self._clock.monotonic())
         if not self._applier.is_echo(meta):
             self._add(meta.key, new=old is None)

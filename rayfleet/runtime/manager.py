@@ -190,6 +190,7 @@ class Manager:
             workers=self.settings.workers,
             clock=self._clock,
             errands=errands,
+            is_sole=self.elector is not None,
         )
         controller.attach()
         metrics.watch(controller.longest_look, controller.active, self.settings.workers)

@@ -13,15 +13,19 @@ from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock
 from rayfleet.runtime.gone import Gone
 from rayfleet.runtime.informer import Informer
+from rayfleet.runtime.solitude import Solitude
 
 
 class Reader:
     """One kind's view. A resource that the kind did not declare raises KeyError."""
 
-    def __init__(self, informers: Mapping[Resource, Informer[Any]], backoffs: Backoffs, gone: Gone, clock: Clock = SYSTEM) -> None:
+    def __init__(
+        self, informers: Mapping[Resource, Informer[Any]], backoffs: Backoffs, gone: Gone, solitude: Solitude, clock: Clock = SYSTEM
+    ) -> None:
         self._informers = informers
         self._backoffs = backoffs
         self._gone = gone
+        self._solitude = solitude
         self._clock = clock
 
     def get(self, resource: Resource, key: Key) -> Any:
@@ -43,6 +47,10 @@ class Reader:
     def gone(self, uid: str) -> frozenset[str]:
         """Names of owned children that vanished, to this process's knowledge, while the owner lived."""
         return self._gone.of(uid)
+
+    def alone(self, uid: str) -> bool:
+        """Did the object come to be while this process alone could act on it?"""
+        return self._solitude.of(uid)
 
     def backoffs(self, key: Key) -> Mapping[str, Backoff]:
         """What went wrong lately, by scope, in the wall clock's time as it is now."""

@@ -124,7 +124,15 @@ class Leader:
         gate = Gate(cast(Any, client), is_open=lambda: self.alive)
         applier = Applier(RAYCLUSTERS, gate, informers, visibility, self.backoffs, self.record, lookup, clock, dice.randbytes)
         self.controller = Controller(
-            self.kind(), informers, applier, self.queue, visibility, self.backoffs, cast(Any, Unmeasured()), clock=clock
+            self.kind(),
+            informers,
+            applier,
+            self.queue,
+            visibility,
+            self.backoffs,
+            cast(Any, Unmeasured()),
+            clock=clock,
+            is_sole=world.elects,
         )
         self.controller.attach()
         self.seen: dict[tuple[str, str], float] = {}  # since when it knows of a Pod: by the owner's UID and the name

@@ -79,6 +79,7 @@ def rage(world: World, leaders: int, prepare: Callable[[World], None] | None) ->
     world.nodes.delay = lambda dice: dice.uniform(0.05, 1.0)
     world.nodes.ending = lambda dice: dice.uniform(0.1, 8.0)
     world.faults.rates = dict(RATES)
+    world.elects = leaders == 1
     world.apply(cluster)
     for _ in range(leaders):
         world.lead()

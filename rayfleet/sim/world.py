@@ -40,6 +40,7 @@ class World:
         self.planner = planner
         self.config = config or Configuration()
         self.leaders: list[Leader] = []
+        self.elects = False  # do its leaders know that they are alone, as by a lease?
         self.started = 0
         self.actions: Counter[str] = Counter()
         self.before: list[Callable[[Turn], None]] = []

@@ -151,6 +151,11 @@ def test_our_copy_is_tested_before_any_pod_is_made(living: tuple[PodView, ...]) 
     assert asks(made) and created(made) and fences(made) == []
 
 
+def test_who_was_alone_with_a_cluster_all_its_life_need_not_ask() -> None:
+    made = plan(observed(cluster(group(replicas=1)), worker(0), alone=True))
+    assert created(made) == [head().name] and not asks(made) and fences(made) == []
+
+
 def test_nothing_is_asked_where_nothing_is_made_or_the_name_is_always_the_same() -> None:
     assert plan(observed(cluster(group(replicas=1)), head(), worker(0))).actions == ()
     config = Configuration(enable_deterministic_head_pod_name=True)

@@ -11,6 +11,7 @@ import pytest
 from rayfleet.api.meta import Key
 from rayfleet.planning.plan import Plan
 from rayfleet.runtime.controller import CALM
+from rayfleet.runtime.lease import LeaseSettings
 from rayfleet.runtime.manager import Manager, ManagerSettings
 from tests.kube.fakeapi import FakeApi, Fault, running, until
 from tests.runtime.nouns import THINGS, Pod, pod, thing
@@ -306,3 +307,18 @@ async def test_it_stops_in_order_and_writes_nothing_afterwards(api: FakeApi) -> 
     api.store.create("things", "default", thing("b"))
     assert len(api.requests) == before and not status(api, "b")
     assert json.dumps(events(api)).count("CreatedPod") == 1
+
+
+@pytest.mark.parametrize("elected", [True, False])
+async def test_only_who_was_elected_knows_that_he_was_alone_and_only_with_what_came_after(api: FakeApi, elected: bool) -> None:
+    api.store.create("things", "default", thing("before", replicas=0))
+    lease = LeaseSettings(namespace="default", identity="me") if elected else None
+    async with managing(api, ManagerSettings(identity="me", lease=lease)) as manager:
+        await until(lambda: status(api, "before").get("phase") == "Ready")
+        api.store.create("things", "default", thing("after", replicas=0))
+        await until(lambda: status(api, "after").get("phase") == "Ready")
+        alone = {
+            name: manager.controllers[0]._reader.alone(api.store.get("things", "default", name)["metadata"]["uid"])
+            for name in ("before", "after")
+        }
+    assert alone == {"before": False, "after": elected}
