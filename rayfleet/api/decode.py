@@ -15,6 +15,7 @@ from rayfleet.api.fault import Fault
 from rayfleet.api.meta import ObjectMeta
 from rayfleet.api.model import Node, join, model_of
 from rayfleet.api.raycluster import RayCluster, RayClusterStatus
+from rayfleet.api.rayjob import RayJob
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -33,13 +34,17 @@ TAKES: dict[str, tuple[str, tuple[type, ...]]] = {
 
 
 class Undecodable(msgspec.Struct, frozen=True, gc=False):
-    """An object of one of our kinds that does not fit its types. It stands in a cache where the typed object would."""
+    """An object of one of our kinds that does not fit its types. It stands in a cache where the typed object would.
+
+    `status` is a RayCluster's, `report` the texts and numbers in the status of any kind.
+    """
 
     metadata: ObjectMeta
     faults: tuple[Fault, ...]
     api_version: str = ""
     kind: str = ""
     status: RayClusterStatus = RayClusterStatus()
+    report: dict[str, str | int] = {}
 
     @property
     def error(self) -> str:
@@ -50,6 +55,11 @@ class Undecodable(msgspec.Struct, frozen=True, gc=False):
 def decode_cluster(raw: bytes) -> RayCluster | Undecodable:
     """Never raises. The raw parts of the result keep `raw` alive: hand over the bytes of this object alone, not those of a page."""
     return decode(raw, RayCluster)
+
+
+def decode_job(raw: bytes) -> RayJob | Undecodable:
+    """As `decode_cluster`."""
+    return decode(raw, RayJob)
 
 
 def decode(raw: bytes | msgspec.Raw, cls: type[T]) -> T | Undecodable:
@@ -94,7 +104,9 @@ def undecodable(value: Any, faults: tuple[Fault, ...]) -> Undecodable:
     status = converted(document.get("status"), RayClusterStatus)
     texts = (document.get(name) for name in ("apiVersion", "kind"))
     api_version, kind = (text if isinstance(text, str) else "" for text in texts)
-    return Undecodable(metadata, faults, api_version, kind, status)
+    given = document.get("status")
+    report = {name: part for name, part in given.items() if isinstance(part, str | int)} if isinstance(given, dict) else {}
+    return Undecodable(metadata, faults, api_version, kind, status, report)
 
 
 def converted(value: Any, cls: type[T]) -> T:

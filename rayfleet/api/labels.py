@@ -39,6 +39,15 @@ DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
 SERVICE_FINALIZER = "ray.io/rayservice-finalizer"
 REDIS_FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
+JOB_FINALIZER = "ray.io/rayjob-finalizer"
+
+SUBMISSION_MODE = "ray.io/job-submission-mode"
+
+TRIES = "rayfleet.dev/tries"
+"""On a RayJob: the tries that are over, as JSON (`rayjob.tries`). Absent means none."""
+
+SUBMITTED_TO = "rayfleet.dev/submitted-to"
+"""On a RayJob: `id session`, written before that id may be submitted: in no other life of Ray is it submitted again."""
 
 LIVES = "rayfleet.dev/lives"
 """How often Pods of this owner may have gone: part of the hash in Pod names (design, decision 3). Absent means 0."""
@@ -62,3 +71,6 @@ RAY_PODS_SELECTOR = f"{NODE_TYPE} in (head,worker,redis-cleanup)"
 """Which Pods the operator watches, as KubeRay does."""
 
 CLEANUP_JOBS_SELECTOR = f"{NODE_TYPE}={REDIS_CLEANUP}"
+
+SUBMITTERS_SELECTOR = f"{ORIGINATED_FROM_KIND}=RayJob"
+"""Which Jobs are submitters of RayJobs, as KubeRay labels them."""

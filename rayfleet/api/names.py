@@ -14,6 +14,7 @@ STEM_LIMIT = 50
 CLUSTER_NAME_LIMIT = 53
 SERVICE_NAME_LIMIT = 47
 JOB_NAME_LIMIT = 63
+RAY_JOB_NAME_LIMIT = 47
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
@@ -102,6 +103,16 @@ def service_cluster_name(service: str, uid: str, hash: str, taken: Collection[st
     while (name := f"{service}-{suffix(uid, hash, *([tries] if tries else []))}") in taken:
         tries += 1
     return name
+
+
+def job_cluster_name(job: str, uid: str, number: int) -> str:
+    """Of the cluster that a RayJob of that UID makes for one of its tries: who makes it twice gets `AlreadyExists`."""
+    return f"{job}-{suffix(uid, 'cluster', number)}"
+
+
+def submission_id(job: str, uid: str, number: int) -> str:
+    """By which Ray knows the job of one try."""
+    return f"{job}-{suffix(uid, 'submission', number)}"
 
 
 def headless_service_name(cluster: str) -> str:

@@ -7,6 +7,7 @@ answer   what was asked, what was heard, and when
 jobs     the Jobs API
 serve    the Serve API
 documents  YAML as Kubernetes reads it
+runtime_env  what `runtimeEnvYAML` says
 serve_config  what a Serve config says, and what is wrong with it
 lane     who waits for which cluster
 pool     who is asked next

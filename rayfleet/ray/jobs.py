@@ -32,6 +32,16 @@ class JobInfo(msgspec.Struct, frozen=True):
         return self.status in TERMINAL
 
 
+class Version(msgspec.Struct, frozen=True):
+    """`session_name` is another one in each life of Ray's control store ("": this version of Ray does not say)."""
+
+    ray_version: str = ""
+    session_name: str = ""
+
+
+VERSION = Question("/api/version", Version)
+
+
 def job(submission_id: str) -> Question:
     """JobInfo, or NotFound."""
     return Question(f"/api/jobs/{quote(submission_id, safe='')}", JobInfo)

@@ -1,5 +1,5 @@
-"""What is wrong with a RayCluster, or a RayService: all of it at once, each fault with its path. Pure; one topic a file (rules: KubeRay,
-1.6)."""
+"""What is wrong with a RayCluster, RayService or RayJob: all of it at once, each fault with its path. Pure; one topic a file (rules:
+KubeRay, 1.6)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rayfleet.api.decode import Undecodable
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import ObjectMeta
 from rayfleet.api.raycluster import RayCluster, RayClusterSpec
+from rayfleet.api.rayjob import RayJob
 from rayfleet.api.rayservice import RayService
 from rayfleet.api.validation.auth import auth_faults
 from rayfleet.api.validation.autoscaling import autoscaling_faults
@@ -18,6 +19,7 @@ from rayfleet.api.validation.cluster_names import group_name_faults, name_faults
 from rayfleet.api.validation.fault_tolerance import fault_tolerance_faults
 from rayfleet.api.validation.history import history_faults
 from rayfleet.api.validation.network import network_faults
+from rayfleet.api.validation.ray_job import CLUSTER_SPEC, job_kind_faults
 from rayfleet.api.validation.ray_service import CLUSTER, service_kind_faults
 from rayfleet.api.validation.replicas import replica_faults
 from rayfleet.api.validation.services import service_faults
@@ -26,7 +28,7 @@ from rayfleet.api.validation.subject import Subject, subject_of
 from rayfleet.api.validation.templates import template_faults
 from rayfleet.api.validation.tls import tls_faults
 
-__all__ = ["Fault", "validate_cluster", "validate_cluster_spec", "validate_service"]
+__all__ = ["Fault", "validate_cluster", "validate_cluster_spec", "validate_job", "validate_service"]
 
 TOPICS: tuple[Callable[[Subject], Iterator[Fault]], ...] = (
     group_name_faults,
@@ -63,6 +65,15 @@ def validate_service(service: RayService | Undecodable, config: Configuration) -
         return service.faults
     cluster = validate_cluster_spec(service.spec.ray_cluster_config, service.metadata, config, CLUSTER)
     return distinct((*service_kind_faults(service, config), *cluster))
+
+
+def validate_job(job: RayJob | Undecodable, config: Configuration) -> tuple[Fault, ...]:
+    """All faults of a RayJob but those of its `runtimeEnvYAML` (`rayfleet.ray.runtime_env`). Never raises."""
+    if isinstance(job, Undecodable):
+        return job.faults
+    spec = job.spec.ray_cluster_spec
+    cluster = validate_cluster_spec(spec, job.metadata, config, CLUSTER_SPEC) if spec is not None else ()
+    return distinct((*job_kind_faults(job, config), *cluster))
 
 
 def spec_faults(subject: Subject) -> Iterator[Fault]:
