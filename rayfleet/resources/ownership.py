@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from rayfleet.api import labels
-from rayfleet.api.meta import RAYCLUSTERS
+from rayfleet.api.meta import RAYCLUSTERS, ObjectMeta, Resource
 from rayfleet.api.raycluster import RayCluster
 
 
 def owner_reference(cluster: RayCluster) -> dict[str, Any]:
+    return owned_by(RAYCLUSTERS, cluster.metadata)
+
+
+def owned_by(resource: Resource, meta: ObjectMeta) -> dict[str, Any]:
     return {
-        "apiVersion": RAYCLUSTERS.api_version,
-        "kind": RAYCLUSTERS.kind,
-        "name": cluster.metadata.name,
-        "uid": cluster.metadata.uid,
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": meta.name,
+        "uid": meta.uid,
         "controller": True,
         "blockOwnerDeletion": True,
     }

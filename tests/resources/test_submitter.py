@@ -1,0 +1,124 @@
+"""The submitter's program, run as it is in a Pod, against a server that speaks as Ray does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from rayfleet.resources.submitter_program import PROGRAM
+
+ENTRYPOINT = 'echo "it\'s" && `id` $HOME $(X) \\ \n é 東京'
+
+
+class Ray(ThreadingHTTPServer):
+    """Jobs end as soon as they are asked for twice."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.session = "session_1"
+        self.jobs: dict[str, Any] = {}
+        self.posted: list[dict[str, Any]] = []
+        self.tokens: set[str | None] = set()
+        self.refuses: tuple[int, str] | None = None
+        self.loses_answers = False
+        self.end = "SUCCEEDED"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Ray
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self.server.tokens.add(self.headers.get("x-ray-authorization"))
+        if self.path == "/api/version":
+            self.say(200, json.dumps({"session_name": self.server.session}))
+        elif (name := self.path.rpartition("/")[2]) in self.server.jobs:
+            self.say(200, json.dumps({"status": self.server.jobs[name]}))
+            self.server.jobs[name] = self.server.end
+        else:
+            self.say(404, "no such job")
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.server.refuses:
+            self.say(*self.server.refuses)
+            return
+        if body["submission_id"] in self.server.jobs:
+            self.say(500, "ValueError: it already exists")
+            return
+        self.server.posted.append(body)
+        self.server.jobs[body["submission_id"]] = "RUNNING"
+        self.say(502 if self.server.loses_answers else 200, "{}")
+
+    def say(self, status: int, text: str) -> None:
+        content = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+
+@pytest.fixture
+def ray() -> Iterator[Ray]:
+    server = Ray()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def submit(ray: Ray, **more: str) -> subprocess.CompletedProcess[str]:
+    body = json.dumps({"entrypoint": ENTRYPOINT, "submission_id": "train-1"}, ensure_ascii=False).replace("$", "\\u0024")
+    told = {"RAY_DASHBOARD_ADDRESS": f"127.0.0.1:{ray.server_address[1]}", "RAY_JOB_SUBMISSION_ID": "train-1", "RAYFLEET_SUBMISSION": body}
+    environment = {"PATH": os.environ["PATH"], **told, **more}
+    # -I: Ray's client is not needed, and starts slowly.
+    return subprocess.run([sys.executable, "-I", "-S", "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=60)
+
+
+def test_it_submits_byte_for_byte_and_sees_the_end(ray: Ray) -> None:
+    done = submit(ray, RAY_AUTH_TOKEN="secret")
+    assert done.returncode == 0 and "train-1 SUCCEEDED" in done.stdout, done
+    assert ray.posted == [{"entrypoint": ENTRYPOINT, "submission_id": "train-1"}]
+    assert ray.tokens == {"Bearer secret"}
+
+
+def test_a_second_submitter_follows_the_first_ones_job(ray: Ray) -> None:
+    ray.jobs["train-1"] = "RUNNING"
+    ray.end = "FAILED"
+    done = submit(ray)
+    assert done.returncode == 0 and "train-1 FAILED" in done.stdout
+    assert ray.posted == []
+
+
+def test_a_submission_whose_answer_is_lost_is_found_again(ray: Ray) -> None:
+    ray.loses_answers = True
+    assert submit(ray).returncode == 0
+    assert len(ray.posted) == 1
+
+
+def test_it_submits_in_no_other_life_of_ray(ray: Ray) -> None:
+    done = submit(ray, RAYFLEET_RAY_SESSION="session_0")
+    assert done.returncode == 1 and "began anew" in done.stderr
+    assert ray.posted == []
+
+
+def test_a_refusal_is_told(ray: Ray) -> None:
+    ray.refuses = (400, "TypeError: no such field")
+    done = submit(ray)
+    assert done.returncode == 1 and "no such field" in done.stderr
+
+
+def test_kubernetes_finds_nothing_to_expand_in_it() -> None:
+    assert "$" not in PROGRAM
