@@ -1,0 +1,99 @@
+"""When something is due. All times are in seconds since 1970, read from the object or from what was observed: a restart moves none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rayfleet.api.decode import Undecodable
+from rayfleet.api.rayjob import RayJob
+from rayfleet.planning.backoff import retry_delay
+from rayfleet.planning.clock import parse_rfc3339
+from rayfleet.planning.conditions import find
+from rayfleet.ray.answer import NotFound
+from rayfleet.rayjob.observed import Observed
+from rayfleet.rayjob.states import State
+
+STOP_GRACE = 30.0  # from a deadline, for Ray to say that the job has stopped
+LOST_AFTER = 30.0  # of Ray saying that it knows of no such job, which it said otherwise before
+TELL_SILENCE_AFTER = 30.0  # before the status says since when Ray has not answered
+DELETION_GRACE = 15.0  # from the deletion, for a best-effort stop
+
+
+def time_of(text: str | None) -> float:
+    """Seconds since 1970; 0 for no time, and for a text that is none."""
+    try:
+        return parse_rfc3339(text) if text else 0.0
+    except ValueError:
+        return 0.0
+
+
+def active_deadline(job: RayJob) -> float | None:
+    seconds, started = job.spec.active_deadline_seconds, time_of(job.status.start_time)
+    return started + seconds if seconds is not None and started else None
+
+
+def pre_running_deadline(observed: Observed, job: RayJob) -> float | None:
+    """Of a user who is to submit the time runs from when there is something to submit to (KubeRay's counts the start-up in)."""
+    seconds = job.spec.pre_running_deadline_seconds
+    if seconds is None or not job.status.start_time:
+        return None
+    begun = time_of(job.status.start_time)
+    if job.status.job_deployment_status == State.WAITING:
+        begun = max(begun, ready_since(observed))
+    return begun + seconds
+
+
+def ready_since(observed: Observed) -> float:
+    cluster = observed.cluster
+    if cluster is None or isinstance(cluster, Undecodable):
+        return 0.0
+    found = find(cluster.status.conditions, "RayClusterProvisioned")
+    return time_of(found.last_transition_time) if found and found.status == "True" else 0.0
+
+
+def lost_at(observed: Observed) -> float | None:
+    """When a job that Ray knows of no longer counts as lost; None while Ray says something else."""
+    heard = observed.word
+    return heard.since + LOST_AFTER if heard is not None and isinstance(heard.answer, NotFound) else None
+
+
+def silent_since(observed: Observed, job: RayJob) -> float | None:
+    """Since when nothing was heard that says how the job is; None while there is something."""
+    heard = observed.word
+    if heard is None or observed.info is not None or isinstance(heard.answer, NotFound):
+        return None
+    told = time_of(job.status.job_status_check_failure_start_time)
+    return min(told or heard.since, heard.since)
+
+
+def ended_since(observed: Observed) -> float:
+    """When Ray's job ended: by Ray's clock, unless that is ahead of ours."""
+    info, heard = observed.info, observed.word
+    if info is None or heard is None:
+        return observed.now
+    by_ray = (info.end_time or 0) / 1000
+    return min(by_ray, heard.since) if by_ray > 0 else heard.since
+
+
+def retry_at(job: RayJob) -> float:
+    return time_of(job.status.end_time) + retry_delay(job.status.failed)
+
+
+def moments(observed: Observed, job: RayJob) -> Iterator[float]:
+    """When the same observations could mean something else."""
+    state = job.status.job_deployment_status
+    if state in (State.INITIALIZING, State.WAITING, State.RUNNING):
+        if (deadline := active_deadline(job)) is not None:
+            yield deadline
+            yield deadline + STOP_GRACE
+        if state != State.RUNNING and (deadline := pre_running_deadline(observed, job)) is not None:
+            yield deadline
+        if (lost := lost_at(observed)) is not None:
+            yield lost
+        if (silent := silent_since(observed, job)) is not None:
+            yield silent + TELL_SILENCE_AFTER
+            yield silent + observed.config.ray_job_status_check_timeout_seconds
+        if observed.info is not None and observed.info.terminal:
+            yield ended_since(observed) + observed.config.ray_job_transition_grace_seconds
+    if state == State.RETRYING:
+        yield retry_at(job)

@@ -1,0 +1,147 @@
+"""What goes when the job has ended, and when; and the end of the RayJob itself (KubeRay, 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from rayfleet.api import labels
+from rayfleet.api.meta import RAYCLUSTERS, RAYJOBS
+from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
+from rayfleet.api.rayjob import RayJob
+from rayfleet.api.validation.ray_job import DELETE_CLUSTER, DELETE_NONE, DELETE_SELF, DELETE_WORKERS
+from rayfleet.planning.actions import Action, AddFinalizer, Delete, Patch, RemoveFinalizer, Subject
+from rayfleet.planning.plan import Plan
+from rayfleet.rayjob import deadlines
+from rayfleet.rayjob.cluster import NOUNS, delete
+from rayfleet.rayjob.observed import Observed
+from rayfleet.rayjob.states import State
+from rayfleet.rayjob.submission import plan_stop, stop_settled
+
+FINALIZER_SCOPE, SELF_SCOPE, WORKERS_SCOPE = "finalizer", "self", "workers"
+OWNER = Subject("RayJob", "RayJobs")
+HARDER_FIRST = (DELETE_SELF, DELETE_CLUSTER, DELETE_WORKERS, DELETE_NONE)
+
+
+def hold(job: RayJob) -> list[AddFinalizer]:
+    """The finalizer of a job that lacks it: before it is there nothing may be submitted."""
+    held = job.metadata.finalizers or ()
+    if labels.JOB_FINALIZER in held:
+        return []
+    reason = "its Ray job is to be stopped when it goes"
+    return [AddFinalizer(finalizers=(*held, labels.JOB_FINALIZER), reason=reason, failed_event="FailedToAddFinalizer", **on_self(job))]
+
+
+def release(observed: Observed) -> Plan:
+    """The plan for a job that was deleted: one best-effort stop, and no longer wait than its grace."""
+    job = observed.job
+    held = job.metadata.finalizers or ()
+    if labels.JOB_FINALIZER not in held:
+        return Plan()
+    begun = deadlines.time_of(job.metadata.deletion_timestamp)
+    over = not isinstance(job, RayJob) or job.status.job_deployment_status in (State.COMPLETE, State.FAILED, State.SUSPENDED)
+    if isinstance(job, RayJob) and not over and not stop_settled(observed, begun, deadlines.DELETION_GRACE):
+        return Plan((), None, max(begun + deadlines.DELETION_GRACE - observed.now, 0.1), (), tuple(plan_stop(observed, job)))
+    if wait := observed.held_back(FINALIZER_SCOPE):
+        return Plan(requeue_after=wait)
+    kept = tuple(name for name in held if name != labels.JOB_FINALIZER)
+    remove = RemoveFinalizer(
+        finalizers=kept, reason="nothing of its Ray job runs on", failed_event="FailedToRemoveFinalizer", **on_self(job)
+    )
+    return Plan((remove,))
+
+
+def on_self(job: Any) -> dict[str, Any]:
+    meta = job.metadata
+    return {
+        "resource": RAYJOBS,
+        "namespace": meta.namespace,
+        "name": meta.name,
+        "resource_version": meta.resource_version,
+        "scope": FINALIZER_SCOPE,
+        "subject": OWNER,
+        "event": "",
+    }
+
+
+def policies(observed: Observed, job: RayJob) -> Iterator[tuple[float, str]]:
+    """(when, what goes) for the way in which the job ended."""
+    spec, status = job.spec, job.status
+    ended = deadlines.time_of(status.end_time)
+    strategy = spec.deletion_strategy
+    if strategy is not None and strategy.deletion_rules:
+        for rule in strategy.deletion_rules:
+            if holds(status.job_status, status.job_deployment_status, rule.condition.job_status, rule.condition.job_deployment_status):
+                yield ended + rule.condition.ttl_seconds, rule.policy
+    elif strategy is not None:
+        chosen = strategy.on_success if status.job_status == "SUCCEEDED" else strategy.on_failure
+        if chosen is not None and chosen.policy:
+            yield ended + spec.ttl_seconds_after_finished, chosen.policy
+    elif spec.shutdown_after_job_finishes:
+        policy = DELETE_SELF if observed.config.delete_ray_job_after_job_finishes else DELETE_CLUSTER
+        yield ended + spec.ttl_seconds_after_finished, policy
+
+
+def holds(job_status: str, deployment: str, wanted: str | None, wanted_deployment: str | None) -> bool:
+    """A job that was stopped did not succeed: what is said of FAILED holds for it."""
+    if wanted is not None:
+        return job_status == wanted or (wanted == "FAILED" and job_status == "STOPPED")
+    return deployment == wanted_deployment
+
+
+def clean_up(observed: Observed, job: RayJob) -> list[Action]:
+    """The most that is due. A cluster that is selected is never ours to remove."""
+    due = {policy for when, policy in policies(observed, job) if when <= observed.now}
+    for policy in HARDER_FIRST:
+        if policy in due:
+            return [action for action in carried_out(observed, job, policy) if not observed.held_back(action.scope)]
+    return []
+
+
+def carried_out(observed: Observed, job: RayJob, policy: str) -> Iterator[Action]:
+    why = f"the job has ended, and {policy} is due"
+    if policy == DELETE_SELF:
+        meta = job.metadata
+        yield Delete(
+            resource=RAYJOBS,
+            namespace=meta.namespace,
+            name=meta.name,
+            uid=meta.uid,
+            scope=SELF_SCOPE,
+            reason=why,
+            subject=OWNER,
+            event="",
+            failed_event="FailedToDeleteRayJob",
+        )
+    for cluster in observed.owned if policy in (DELETE_CLUSTER, DELETE_WORKERS) else ():
+        if cluster.metadata.deletion_timestamp:
+            continue
+        if policy == DELETE_CLUSTER:
+            yield delete(RAYCLUSTERS, cluster, why)
+        elif isinstance(cluster, RayCluster) and any(not group.suspend for group in cluster.spec.worker_group_specs):
+            yield suspended(cluster, why)
+
+
+def suspended(cluster: RayCluster, why: str) -> Patch:
+    """All worker groups suspended. A merge patch replaces the whole list."""
+    groups: tuple[WorkerGroupSpec, ...] = cluster.spec.worker_group_specs
+    whole = [{**msgspec.json.decode(msgspec.json.encode(group)), "suspend": True} for group in groups]
+    return Patch(
+        resource=RAYCLUSTERS,
+        namespace=cluster.metadata.namespace,
+        name=cluster.metadata.name,
+        uid=cluster.metadata.uid,
+        patch={"spec": {"workerGroupSpecs": whole}},
+        scope=WORKERS_SCOPE,
+        reason=why,
+        subject=NOUNS[RAYCLUSTERS],
+        event="UpdatedRayCluster",
+        failed_event="FailedToUpdateRayCluster",
+    )
+
+
+def next_due(observed: Observed, job: RayJob) -> float | None:
+    """Seconds until the next policy is due; None when none is to come."""
+    return min((when - observed.now for when, _ in policies(observed, job) if when > observed.now), default=None)

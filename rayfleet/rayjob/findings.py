@@ -1,0 +1,220 @@
+"""Which of a state's rows holds: each finding is a question to what was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rayfleet.api.decode import Undecodable
+from rayfleet.api.fault import Fault
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.rayjob import RayJob
+from rayfleet.api.validation.ray_job import HTTP, INTERACTIVE, K8S_JOB, SIDECAR
+from rayfleet.api.views import PodView
+from rayfleet.ray.answer import Accepted, NotFound
+from rayfleet.ray.jobs import Version
+from rayfleet.rayjob import deadlines
+from rayfleet.rayjob.observed import Observed
+from rayfleet.rayjob.states import TABLE, Finding, State, Step
+from rayfleet.rayjob.submission import SCOPE
+from rayfleet.resources.submitter import CONTAINER
+
+Question = Callable[[Observed, RayJob], bool]
+
+
+def state_of(job: RayJob) -> State | None:
+    """None for a word that nobody wrote who follows this table."""
+    try:
+        return State(job.status.job_deployment_status)
+    except ValueError:
+        return None
+
+
+def find(observed: Observed, job: RayJob, state: State, faults: Sequence[Fault]) -> tuple[Finding, Step]:
+    """The first row of the state that holds."""
+    for finding, step in TABLE[state].items():
+        invalid = finding is Finding.INVALID and bool(faults) and begins(observed, job)
+        if invalid or finding is Finding.ALWAYS or (finding in HOLDS and HOLDS[finding](observed, job)):
+            return finding, step
+    raise AssertionError(f"the table has no end for {state}")
+
+
+def begins(observed: Observed, job: RayJob) -> bool:
+    """Is nothing made yet for the present try? A spec that is spoilt later spoils nothing that runs."""
+    return not observed.owned and observed.submitter is None and not (job.spec.cluster_selector and observed.info)
+
+
+def suspension(observed: Observed, job: RayJob) -> bool:
+    return job.spec.suspend
+
+
+def says(word: str) -> Question:
+    return lambda observed, job: terminal_word(observed, job) == word and submitter_over(observed, job)
+
+
+def terminal_word(observed: Observed, job: RayJob) -> str:
+    """Ray's last word on the job; once it is on the object nothing that Ray says later changes it."""
+    if job.status.job_status in ("SUCCEEDED", "FAILED", "STOPPED"):
+        return job.status.job_status
+    return observed.info.status if observed.info is not None and observed.info.terminal else ""
+
+
+def submitter_over(observed: Observed, job: RayJob) -> bool:
+    """Has it shown all logs? One that does not end is not waited for beyond its grace."""
+    if observed.now >= deadlines.ended_since(observed) + observed.config.ray_job_transition_grace_seconds:
+        return True
+    if job.spec.submission_mode == SIDECAR:
+        return not observed.heads or any(submitter_ended(head) for head in observed.heads)
+    found = observed.submitter
+    return job.spec.submission_mode != K8S_JOB or found is None or found.complete or found.failure is not None
+
+
+def submitter_ended(head: PodView) -> bool:
+    mine = [status for status in head.status.container_statuses or () if status.name == CONTAINER]
+    return any(status.state.terminated for status in mine)
+
+
+def stopped_at_deadline(observed: Observed, job: RayJob) -> bool:
+    return terminal_word(observed, job) == "STOPPED" and deadline(observed, job)
+
+
+def lingering(observed: Observed, job: RayJob) -> bool:
+    return bool(terminal_word(observed, job))
+
+
+def deadline(observed: Observed, job: RayJob) -> bool:
+    due = deadlines.active_deadline(job)
+    return due is not None and observed.now >= due
+
+
+def deadline_and_grace(observed: Observed, job: RayJob) -> bool:
+    """Nothing is left to wait for: Ray never had the job, does not answer, or has had its time."""
+    due = deadlines.active_deadline(job)
+    if due is None or observed.now < due:
+        return False
+    if observed.now >= due + deadlines.STOP_GRACE or observed.target is None or not may_be_known(observed, job):
+        return True
+    return observed.word is not None and observed.info is None
+
+
+def may_be_known(observed: Observed, job: RayJob) -> bool:
+    """May Ray have the job by now?"""
+    running = job.status.job_deployment_status == State.RUNNING
+    return running or may_be_submitted(observed, job) or job.spec.submission_mode == SIDECAR
+
+
+def pre_running_deadline(observed: Observed, job: RayJob) -> bool:
+    due = deadlines.pre_running_deadline(observed, job)
+    return due is not None and observed.now >= due
+
+
+def cluster_lost(observed: Observed, job: RayJob) -> bool:
+    """Is a cluster gone, or going, that the job may have been submitted to?"""
+    if observed.cluster is not None and not observed.cluster.metadata.deletion_timestamp:
+        return head_lost(observed, job)
+    return job.status.job_deployment_status != State.INITIALIZING or may_be_submitted(observed, job)
+
+
+def head_lost(observed: Observed, job: RayJob) -> bool:
+    """In SidecarMode the head comes but once."""
+    if job.spec.submission_mode != SIDECAR or isinstance(observed.cluster, Undecodable) or observed.cluster is None:
+        return False
+    if any(head.status.phase in ("Failed", "Succeeded") for head in observed.heads):
+        return True
+    return not observed.heads and deadlines.ready_since(observed) > 0
+
+
+def may_be_submitted(observed: Observed, job: RayJob) -> bool:
+    known = observed.submitted_to
+    return known is not None and known[0] == job.status.job_id
+
+
+def record_lost(observed: Observed, job: RayJob) -> bool:
+    """Ray knows the job no longer, or lives another life than that in which the job may have been submitted."""
+    due = deadlines.lost_at(observed)
+    lost = due is not None and observed.now >= due
+    if job.status.job_deployment_status == State.INITIALIZING:
+        return other_life(observed, job) or (lost and was_accepted(observed))
+    if not lost:
+        return False
+    return bool(job.status.job_status) or job.spec.submission_mode != INTERACTIVE
+
+
+def other_life(observed: Observed, job: RayJob) -> bool:
+    known, heard, word = observed.submitted_to, observed.version, observed.word
+    if known is None or known[0] != job.status.job_id or heard is None or word is None or not isinstance(heard.answer, Version):
+        return False
+    return isinstance(word.answer, NotFound) and word.at >= heard.since and heard.answer.session_name != known[1]
+
+
+def was_accepted(observed: Observed) -> bool:
+    """Did Ray take the job, and then said that it knows of none?"""
+    submitted, word = observed.submitted, observed.word
+    return submitted is not None and isinstance(submitted.answer, Accepted) and word is not None and word.at > submitted.at
+
+
+def refused(observed: Observed, job: RayJob) -> bool:
+    """Does Ray refuse the job, or has its submitter given up while Ray knows of no such job?"""
+    if job.spec.submission_mode == HTTP:
+        backoff = observed.backoffs.get(SCOPE)
+        return backoff is not None and backoff.message.startswith("Ray answered 4")
+    unknown = observed.word is not None and isinstance(observed.word.answer, NotFound)
+    if job.spec.submission_mode == SIDECAR:
+        return unknown and any(submitter_ended(head) for head in observed.heads)
+    return unknown and observed.submitter is not None and (observed.submitter.failure is not None or observed.submitter.complete)
+
+
+def silent(observed: Observed, job: RayJob) -> bool:
+    since = deadlines.silent_since(observed, job)
+    return since is not None and observed.now >= since + observed.config.ray_job_status_check_timeout_seconds
+
+
+def known(observed: Observed, job: RayJob) -> bool:
+    return observed.info is not None
+
+
+def no_cluster(observed: Observed, job: RayJob) -> bool:
+    return observed.cluster is None and not job.spec.cluster_selector
+
+
+def ready(observed: Observed, job: RayJob) -> bool:
+    """Only a head that is ready now: what is submitted to another one is lost."""
+    cluster = observed.cluster
+    return isinstance(cluster, RayCluster) and cluster.status.state == "ready" and not cluster.metadata.deletion_timestamp
+
+
+def ready_for_user(observed: Observed, job: RayJob) -> bool:
+    return job.spec.submission_mode == INTERACTIVE and ready(observed, job)
+
+
+def id_given(observed: Observed, job: RayJob) -> bool:
+    return bool(job.spec.job_id)
+
+
+def gone(observed: Observed, job: RayJob) -> bool:
+    """Nothing of the try is left. A retry waits for its time besides."""
+    if observed.owned or observed.submitter is not None:
+        return False
+    return job.status.job_deployment_status != State.RETRYING or observed.now >= deadlines.retry_at(job)
+
+
+HOLDS: Mapping[Finding, Question] = {
+    Finding.SUSPENSION: suspension,
+    Finding.SUCCEEDED: says("SUCCEEDED"),
+    Finding.FAILED: says("FAILED"),
+    Finding.STOPPED: says("STOPPED"),
+    Finding.STOPPED_AT_DEADLINE: stopped_at_deadline,
+    Finding.LINGERING: lingering,
+    Finding.DEADLINE: deadline,
+    Finding.DEADLINE_AND_GRACE: deadline_and_grace,
+    Finding.PRE_RUNNING_DEADLINE: pre_running_deadline,
+    Finding.CLUSTER_LOST: cluster_lost,
+    Finding.RECORD_LOST: record_lost,
+    Finding.REFUSED: refused,
+    Finding.SILENT: silent,
+    Finding.KNOWN: known,
+    Finding.NO_CLUSTER: no_cluster,
+    Finding.READY: ready,
+    Finding.READY_FOR_USER: ready_for_user,
+    Finding.ID_GIVEN: id_given,
+    Finding.GONE: gone,
+}

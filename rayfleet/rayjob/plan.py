@@ -1,0 +1,124 @@
+"""RayJob: from what is observed to what to do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rayfleet.api import labels
+from rayfleet.api.decode import Undecodable
+from rayfleet.api.fault import Fault
+from rayfleet.api.meta import RAYJOBS
+from rayfleet.api.rayjob import RayJob
+from rayfleet.api.validation import validate_job
+from rayfleet.planning.actions import Action, Fence
+from rayfleet.planning.plan import Call, Event, Plan, StatusWrite
+from rayfleet.rayjob import cluster, deadlines, deletion, submission
+from rayfleet.rayjob.findings import find, state_of
+from rayfleet.rayjob.observed import Observed
+from rayfleet.rayjob.states import Effect, State, Step
+from rayfleet.rayjob.status import MESSAGE_LIMIT, after_failure, status_write
+from rayfleet.rayjob.tries import Try, next_number, parse_tries, written
+
+OTHER_MANAGER = "kueue.x-k8s.io/multikueue"
+TRIES_SCOPE = "tries"
+
+
+def plan(observed: Observed) -> Plan:
+    """What to do next for one RayJob, and what to say of it."""
+    job = observed.job
+    if isinstance(job, RayJob) and job.spec.managed_by == OTHER_MANAGER:
+        return Plan()
+    if job.metadata.deletion_timestamp:
+        return deletion.release(observed)
+    faults = faults_of(observed)
+    if isinstance(job, Undecodable):
+        return unread(observed, job)
+    state = state_of(job)
+    if state is None:
+        return Plan(events=(Event("Warning", "UnknownRayJobStatus", f"nobody knows {job.status.job_deployment_status}", "Reconcile"),))
+    _, step = find(observed, job, state, faults)
+    step = after_failure(job, step)
+    if step.state is not state:
+        return moved(observed, job, state, step, faults)
+    actions, calls = effects(observed, job, step)
+    return Plan(tuple(actions), status_write(observed, job, step, faults), waiting(observed, job), (), tuple(calls))
+
+
+def faults_of(observed: Observed) -> tuple[Fault, ...]:
+    return (*validate_job(observed.job, observed.config), *observed.env_faults)
+
+
+def unread(observed: Observed, job: Undecodable) -> Plan:
+    """Whatever runs is left alone: nobody knows what was meant."""
+    text = "; ".join(map(str, job.faults))[:MESSAGE_LIMIT]
+    said = {"reason": "ValidationFailed", "message": text}
+    if all(job.report.get(name) == value for name, value in said.items()):
+        return Plan()
+    started = bool(job.report.get("rayClusterName"))
+    patch = said if started else {**said, "jobDeploymentStatus": State.INVALID}
+    return Plan(status=StatusWrite(patch, job.metadata.resource_version, True, text), events=(invalid(text),))
+
+
+def moved(observed: Observed, job: RayJob, state: State, step: Step, faults: Sequence[Fault]) -> Plan:
+    """Into another state: nothing but the status, and before it what must be on the object."""
+    if step.state is State.INITIALIZING and (held := deletion.hold(job)):
+        return Plan(tuple(held) if not observed.held_back(deletion.FINALIZER_SCOPE) else (), None, observed.next_try())
+    if state in (State.SUSPENDING, State.RETRYING) and step.state is not State.SUSPENDING and (fence := recorded(job)):
+        return Plan((fence,) if not observed.held_back(TRIES_SCOPE) else (), None, observed.next_try())
+    return Plan(status=status_write(observed, job, step, faults), events=told(job, step, faults))
+
+
+def recorded(job: RayJob) -> Fence | None:
+    """Remember a try that is over; None when it is remembered."""
+    status, tries, meta = job.status, parse_tries(job.metadata), job.metadata
+    over = Try(next_number(tries), status.ray_cluster_name, status.job_id, status.start_time or "")
+    if not status.ray_cluster_name or (tries and tries[-1].start_time == over.start_time):
+        return None
+    return Fence(
+        resource=RAYJOBS,
+        namespace=meta.namespace,
+        name=meta.name,
+        resource_version=meta.resource_version,
+        annotations={labels.TRIES: written((*tries, over))},
+        scope=TRIES_SCOPE,
+        reason="the names of a try must not come back",
+    )
+
+
+def told(job: RayJob, step: Step, faults: Sequence[Fault]) -> tuple[Event, ...]:
+    if step.state is State.INVALID:
+        return (invalid("; ".join(map(str, faults))[:MESSAGE_LIMIT]),)
+    if step.state is State.RETRYING:
+        return (Event("Warning", "RetryingRayJob", f"try {job.status.failed + 1} has failed ({step.reason}): another one follows"),)
+    return ()
+
+
+def invalid(text: str) -> Event:
+    return Event("Warning", "InvalidRayJobSpec", text, "Validate")
+
+
+def effects(observed: Observed, job: RayJob, step: Step) -> tuple[list[Action], list[Call]]:
+    if step.effect is Effect.MAKE_CLUSTER:
+        return cluster.make_cluster(observed, job), []
+    if step.effect is Effect.SUBMIT:
+        return submission.plan_submission(observed, job)
+    if step.effect is Effect.STOP:
+        return [], submission.plan_stop(observed, job)
+    if step.effect is Effect.SERVE:
+        return cluster.plan_service(observed, job), []
+    if step.effect is Effect.CLEAN_UP:
+        return deletion.clean_up(observed, job), []
+    if step.effect is Effect.TEAR_DOWN:
+        if step.state is State.SUSPENDING and not submission.stop_settled(observed, 0.0, 0.0):
+            return [], submission.plan_stop(observed, job)
+        return cluster.tear_down(observed, job, "the job is suspended" if step.state is State.SUSPENDING else "the job is tried again"), []
+    return [], []
+
+
+def waiting(observed: Observed, job: RayJob) -> float | None:
+    """Seconds until the same observations may mean something else; None: wait for a change."""
+    waits = [when - observed.now for when in deadlines.moments(observed, job) if when > observed.now]
+    waits += [wait for wait in (observed.next_try(), deletion.next_due(observed, job)) if wait is not None]
+    if observed.stopped is not None and job.status.job_deployment_status == State.SUSPENDING:
+        waits.append(max(observed.stopped.at + submission.STOP_AGAIN - observed.now, 0.1))
+    return min(waits, default=None)

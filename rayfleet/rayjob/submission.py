@@ -1,0 +1,151 @@
+"""What Ray is told of a try: the job, once, and to stop it.
+
+Before an id may be submitted anywhere, the life of Ray in which it may be is on the object. In that life Ray itself takes an id but once;
+in another one the id is never submitted again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rayfleet.api import labels
+from rayfleet.api.meta import JOBS, RAYJOBS
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.rayjob import RayJob
+from rayfleet.api.validation.ray_job import HTTP, INTERACTIVE, SIDECAR
+from rayfleet.planning.actions import Action, Create, Fence, Subject
+from rayfleet.planning.plan import Call
+from rayfleet.ray import jobs
+from rayfleet.ray.answer import Accepted, Act, NotFound, Unreachable
+from rayfleet.ray.jobs import Version
+from rayfleet.rayjob.observed import Observed
+from rayfleet.resources.submitter import submitter_job
+
+SCOPE, STOP_SCOPE, SUBMITTER_SCOPE = "submission", "stop", "submitter"
+STOP_AGAIN = 10.0  # seconds after a stop that Ray took over
+SUBMITTER = Subject("submitter Job", "submitter Jobs")
+
+
+def act_of(observed: Observed, job: RayJob) -> Act:
+    """The submission, as HTTPMode sends it and as a submitter is given it."""
+    spec = job.spec
+    fields: dict[str, Any] = {}
+    if observed.runtime_env:
+        fields["runtime_env"] = observed.runtime_env
+    if spec.metadata:
+        fields["metadata"] = spec.metadata
+    if spec.entrypoint_num_cpus:
+        fields["entrypoint_num_cpus"] = spec.entrypoint_num_cpus
+    if spec.entrypoint_num_gpus:
+        fields["entrypoint_num_gpus"] = spec.entrypoint_num_gpus
+    if spec.entrypoint_resources:
+        fields["entrypoint_resources"] = msgspec.json.decode(spec.entrypoint_resources)
+    return jobs.submit(job.status.job_id, spec.entrypoint, **fields)
+
+
+def plan_submission(observed: Observed, job: RayJob) -> tuple[list[Action], list[Call]]:
+    """The next step towards a job that Ray knows; nothing while an answer is awaited."""
+    session = session_of(observed)
+    if job.spec.submission_mode in (SIDECAR, INTERACTIVE) or session is None:
+        return [], []
+    if observed.submitted_to != (job.status.job_id, session):
+        return ([] if observed.held_back(SCOPE) else [fence(job, session)]), []
+    if job.spec.submission_mode == HTTP:
+        return [], [call(observed, job)] if may_be_sent(observed) else []
+    return submitter(observed, job, session), []
+
+
+def session_of(observed: Observed) -> str | None:
+    """The life of Ray that answers: "" where Ray does not say, None while it does not answer."""
+    heard = observed.version
+    if heard is None:
+        return None
+    if isinstance(heard.answer, Version):
+        return heard.answer.session_name
+    return "" if isinstance(heard.answer, NotFound) else None
+
+
+def may_be_sent(observed: Observed) -> bool:
+    """Has Ray said that it knows of no such job, in the life that answers now, and after whatever was sent before?"""
+    word, version, before = observed.word, observed.version, observed.submitted
+    if word is None or version is None or not isinstance(word.answer, NotFound) or observed.held_back(SCOPE):
+        return False
+    if before is not None and (isinstance(before.answer, Accepted) or word.at <= before.at):
+        return False
+    return before is None or version.at >= before.at
+
+
+def fence(job: RayJob, session: str) -> Fence:
+    meta = job.metadata
+    return Fence(
+        resource=RAYJOBS,
+        namespace=meta.namespace,
+        name=meta.name,
+        resource_version=meta.resource_version,
+        annotations={labels.SUBMITTED_TO: f"{job.status.job_id} {session}"},
+        scope=SCOPE,
+        reason="its job is to be submitted in this life of Ray, and in no other",
+    )
+
+
+def call(observed: Observed, job: RayJob) -> Call:
+    name = job.status.job_id
+    return Call(
+        observed.target,
+        act_of(observed, job),
+        SCOPE,
+        f"Job {name} is not submitted",
+        f"Submitted job {name}",
+        "Submitted",
+        "FailedToSubmit",
+    )
+
+
+def submitter(observed: Observed, job: RayJob, session: str) -> list[Action]:
+    """The Job that submits, unless Ray has the job already or the Job was made before."""
+    if observed.submitters or observed.held_back(SUBMITTER_SCOPE) or not isinstance(observed.cluster, RayCluster):
+        return []
+    manifest = submitter_job(job, observed.cluster, act_of(observed, job).body, session, observed.config)
+    create = Create(
+        resource=JOBS,
+        namespace=job.metadata.namespace,
+        name=job.metadata.name,
+        manifest=manifest,
+        scope=SUBMITTER_SCOPE,
+        reason="the cluster is ready",
+        subject=SUBMITTER,
+        event="CreatedRayJobSubmitter",
+        failed_event="FailedToCreateRayJobSubmitter",
+    )
+    return [create]
+
+
+def plan_stop(observed: Observed, job: RayJob) -> list[Call]:
+    """Ray is told to stop the job, and again only when it did not hear it."""
+    if not is_stoppable(observed) or observed.held_back(STOP_SCOPE):
+        return []
+    before = observed.stopped
+    if before is not None and isinstance(before.answer, Accepted) and observed.now < before.at + STOP_AGAIN:
+        return []
+    name = job.status.job_id
+    return [Call(observed.target, jobs.stop(name), STOP_SCOPE, f"Job {name} is not stopped", f"Stopped job {name}", "", "FailedToStop")]
+
+
+def is_stoppable(observed: Observed) -> bool:
+    return observed.target is not None and observed.info is not None and not observed.info.terminal
+
+
+def stop_settled(observed: Observed, begun: float, grace: float) -> bool:
+    """Need nobody wait for the job to stop any longer? `begun` is when that began, where it is known (else 0)."""
+    if observed.target is None or (begun and observed.now >= begun + grace):
+        return True
+    if observed.word is None:
+        return False
+    if not is_stoppable(observed):
+        return True
+    before = observed.stopped
+    if before is None:
+        return False
+    return isinstance(before.answer, Unreachable) or observed.now >= before.at + STOP_AGAIN
