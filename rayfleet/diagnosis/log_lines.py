@@ -116,6 +116,7 @@ MEANINGS = (
 WORTH = re.compile(r"error|exception|fatal|failed|cannot|denied|not found|no such|killed|panic|refused", re.IGNORECASE)
 NOISE = re.compile(r"network_util\.cc.*local IP|usage_lib|authentication_token_setup|observability pubsub|bash: /dev/tcp/")
 WAITING = re.compile(r"\d+ s: |\d+ seconds elapsed:")
+LONG, BEFORE = 200, 60  # characters: of a line whose meaning comes late only the end is shown, from a little before it
 UNREACHABLE = next(meaning for meaning in MEANINGS if meaning.problem == "HeadUnreachable")
 NOTHING = Meaning("", re.compile(""), "", ())
 
@@ -136,7 +137,8 @@ def telling(lines: Sequence[str], *, head: bool = False) -> tuple[Meaning, str] 
         if head and meaning.of_head:
             continue
         for number in reversed(range(len(plain))):
-            if meaning.pattern.search(plain[number]):
-                return meaning, " ".join(plain[number : number + 1 + meaning.following])
+            if match := meaning.pattern.search(plain[number]):
+                line = " ".join(plain[number : number + 1 + meaning.following])
+                return meaning, line if match.start() < LONG else f"... {line[match.start() - BEFORE :]}"
     worth = [line for line in plain if WORTH.search(line)]
     return (NOTHING, (worth or plain)[-1]) if plain else None

@@ -38,6 +38,15 @@ def test_a_log_is_understood_by_its_most_telling_line(log: str, head: bool, prob
     assert "\x1b" not in found[1]
 
 
+def test_of_a_long_line_the_part_that_tells_is_shown() -> None:
+    found = telling(
+        [f"[gcs_server] {'Please report this issue. ' * 20}Failed to start the grpc server. The specified port is 6379"], head=True
+    )
+    assert found is not None
+    assert found[1].startswith("... ") and found[1].endswith("The specified port is 6379")
+    assert len(found[1]) < 200
+
+
 def test_every_meaning_has_an_example_here() -> None:
     assert {meaning.problem for meaning in MEANINGS} == {problem for _, _, problem, _ in LOGS}
 
