@@ -7,13 +7,18 @@ from pathlib import Path
 import pytest
 
 from rayfleet.api.crds import crds
+from rayfleet.cli.takeover import judged
 from tests.parity.adoption import Seen, taken_over
+from tests.parity.canonical import Json
+from tests.parity.configurations import configuration
 from tests.parity.grounds import furnish, kubernetes
 from tests.parity.matrix import DEFINITIONS, PAGE, Outcomes, changed, lives, named, outcomes, table, touching_pods
 from tests.parity.peer_definitions import FILE, paths, peer_crds
-from tests.parity.standing import moments
+from tests.parity.stage import KINDS
+from tests.parity.standing import Moment, moments, placed
 from tests.testbed.planes import NewControlPlane
 
+UID = "11111111-2222-3333-4444-555555555555"
 DIFFERENCES = PAGE.with_name("differences.md")
 ON_KUBERNETES = ("raycluster-head-and-workers", "raycluster-recreate", "raycluster-multi-host", "raycluster-autoscaler-default")
 
@@ -37,6 +42,28 @@ def test_what_does_change_has_a_reason_that_is_documented_and_is_met(found: Outc
     assert {reason for reason in named().values() if reason not in subjects and not reason.startswith("KubeRay")} == set()
     met = {seen.moment.case for group in found.values() for seen in group if any(changed(seen))}
     assert met == set(named())
+
+
+def test_migrate_check_foresees_just_that(found: Outcomes, tmp_path: Path) -> None:
+    for seen in found["ours"]:
+        changes = foreseen(seen.moment, tmp_path)
+        assert all(change["verb"] == "refuse" for change in changes) == (not lives(seen) and not elsewhere(seen)), seen.moment.namespace
+        assert {KINDS[change["kind"]].plural for change in changes if change["verb"] != "refuse"} <= {each.resource for each in seen.first}
+
+
+def foreseen(moment: Moment, directory: Path) -> list[Json]:
+    """What the command says of the same objects."""
+    manifest = moment.cluster
+    cluster = {**manifest, "metadata": {**manifest["metadata"], "namespace": moment.namespace, "uid": UID, "generation": 1}}
+    bodies = (placed(child, moment, UID, {}) for child in moment.children)
+    children = ({**body, "metadata": {**body["metadata"], "uid": f"{UID}-{number}"}} for number, body in enumerate(bodies))
+    found: list[Json] = judged(cluster, tuple(children), (), configuration(moment.configuration, directory))["changes"]
+    return found
+
+
+def elsewhere(seen: Seen) -> list[str]:
+    """Writes to other objects than the cluster and its Pods."""
+    return [name for name in seen.others if name != "patch pods"]
 
 
 def test_the_table_in_the_documentation_is_this_one(found: Outcomes) -> None:
