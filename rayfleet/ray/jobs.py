@@ -35,7 +35,7 @@ class JobInfo(msgspec.Struct, frozen=True):
 class Version(msgspec.Struct, frozen=True):
     """`session_name` is another one in each life of Ray's control store ("": this version of Ray does not say)."""
 
-    ray_version: str = ""
+    ray_version: str
     session_name: str = ""
 
 

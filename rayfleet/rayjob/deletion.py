@@ -42,7 +42,7 @@ def release(observed: Observed) -> Plan:
         return Plan()
     begun = deadlines.time_of(job.metadata.deletion_timestamp)
     over = not isinstance(job, RayJob) or job.status.job_deployment_status in (State.COMPLETE, State.FAILED, State.SUSPENDED)
-    if isinstance(job, RayJob) and not over and not stop_settled(observed, begun, deadlines.DELETION_GRACE):
+    if isinstance(job, RayJob) and not over and not stop_settled(observed, job, begun, deadlines.DELETION_GRACE):
         return Plan((), None, max(begun + deadlines.DELETION_GRACE - observed.now, 0.1), (), tuple(plan_stop(observed, job)))
     if wait := observed.held_back(FINALIZER_SCOPE):
         return Plan(requeue_after=wait)

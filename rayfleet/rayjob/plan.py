@@ -109,7 +109,7 @@ def effects(observed: Observed, job: RayJob, step: Step) -> tuple[list[Action], 
     if step.effect is Effect.CLEAN_UP:
         return deletion.clean_up(observed, job), []
     if step.effect is Effect.TEAR_DOWN:
-        if step.state is State.SUSPENDING and not submission.stop_settled(observed, 0.0, 0.0):
+        if step.state is State.SUSPENDING and not submission.stop_settled(observed, job, 0.0, 0.0):
             return [], submission.plan_stop(observed, job)
         return cluster.tear_down(observed, job, "the job is suspended" if step.state is State.SUSPENDING else "the job is tried again"), []
     return [], []

@@ -97,8 +97,8 @@ def waiting(observed: Observed, job: RayJob, step: Step) -> dict[str, Any]:
 def running(observed: Observed, job: RayJob, step: Step) -> dict[str, Any]:
     kept = as_it_is(job)
     after = kept | word_fields(observed, job) | cluster_fields(observed, job) | silence(observed, job)
-    if not job.status.job_id:
-        after["jobId"] = job.spec.job_id
+    if job.spec.submission_mode == INTERACTIVE and not job.status.job_status and job.spec.job_id:
+        after["jobId"] = job.spec.job_id  # of a job that Ray does not know the user may say that it is another one
     if job.status.job_deployment_status != State.RUNNING and not observed.info:
         after["message"] = ""
     return after

@@ -50,8 +50,11 @@ def plan_submission(observed: Observed, job: RayJob) -> tuple[list[Action], list
     session = session_of(observed)
     if job.spec.submission_mode in (SIDECAR, INTERACTIVE) or session is None:
         return [], []
-    if observed.submitted_to != (job.status.job_id, session):
+    known = observed.submitted_to
+    if known is None or known[0] != job.status.job_id:
         return ([] if observed.held_back(SCOPE) else [fence(job, session)]), []
+    if known[1] != session:
+        return [], []
     if job.spec.submission_mode == HTTP:
         return [], [call(observed, job)] if may_be_sent(observed) else []
     return submitter(observed, job, session), []
@@ -137,9 +140,9 @@ def is_stoppable(observed: Observed) -> bool:
     return observed.target is not None and observed.info is not None and not observed.info.terminal
 
 
-def stop_settled(observed: Observed, begun: float, grace: float) -> bool:
+def stop_settled(observed: Observed, job: RayJob, begun: float, grace: float) -> bool:
     """Need nobody wait for the job to stop any longer? `begun` is when that began, where it is known (else 0)."""
-    if observed.target is None or (begun and observed.now >= begun + grace):
+    if observed.target is None or not job.status.job_id or (begun and observed.now >= begun + grace):
         return True
     if observed.word is None:
         return False

@@ -13,5 +13,6 @@ invariants  what must hold after every write
 end_state   is the cluster what its spec wants?
 storm       random faults for a while, then silence
 scenarios   stories, and transcript their words: tests/transcripts/*.golden
+ray_jobs    a Ray that takes jobs, and lies; job_life: one RayJob with it, job_storm: faults around that
 ideal       `rayfleet render` and `rayfleet plan`: no faults, no time, no network
 """

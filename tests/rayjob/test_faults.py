@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYJOBS
-from tests.rayjob.life import KEY, Life, cluster_spec, head_template
+from rayfleet.sim.job_life import KEY, Life, cluster_spec, head_template
 from tests.rayjob.test_modes import run
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rayfleet.api.meta import JOBS, RAYCLUSTERS, RAYJOBS
-from tests.rayjob.life import KEY, Life
+from rayfleet.sim.job_life import KEY, Life
 
 
 def run(**spec: Any) -> Life:

@@ -13,7 +13,7 @@ from rayfleet.ray.answer import Act, Question, Unreachable, read, taken
 @dataclass
 class FakeRay:
     """One head. `session` names its life; `runs` are all jobs that ever began, in any life. `lie` answers in its place: (status, body),
-    None for no answer. `takes_late`: a submission is taken, but its answer is lost."""
+    None for no answer. `hidden`: jobs that it has, and does not show. `takes_late`: a submission is taken, but its answer is lost."""
 
     session: str = "session_1"
     jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -23,6 +23,7 @@ class FakeRay:
     alive: bool = True
     lie: tuple[int, bytes] | None = None
     takes_late: bool = False
+    hidden: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def ask(self, call: Question | Act) -> Any:
         """The answer as the pool would give it."""
@@ -54,7 +55,7 @@ class FakeRay:
 
     def submit(self, body: dict[str, Any]) -> tuple[int, bytes]:
         name = body["submission_id"]
-        if name in self.jobs:
+        if name in self.jobs or name in self.hidden:
             return 500, f"ValueError: Job with submission_id {name} already exists".encode()
         self.bodies.append(body)
         self.runs.append(name)

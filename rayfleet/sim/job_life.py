@@ -23,7 +23,7 @@ from rayfleet.ray.answer import Act, Heard, Question, Target, complaint
 from rayfleet.rayjob.observe import Observer
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.plan import plan
-from tests.rayjob.fake_ray import FakeRay
+from rayfleet.sim.ray_jobs import FakeRay
 
 KEY = Key("demo", "train")
 UID = "11111111-2222-3333-4444-555555555555"
@@ -73,6 +73,7 @@ class Life:
         self.ready_in: float | None = 1.0
         self.config = config or Configuration()
         self.crash_at: int | None = None
+        self.after_write: Callable[[], None] = lambda: None
         given = {"entrypoint": "python train.py", **({} if "clusterSelector" in spec else {"rayClusterSpec": cluster_spec()}), **spec}
         meta = {"name": KEY.name, "namespace": KEY.namespace, "uid": UID, "generation": 1, "annotations": annotations or {}}
         self.put(RAYJOBS, {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": meta, "spec": given, "status": {}})
@@ -102,6 +103,10 @@ class Life:
     @property
     def status(self) -> dict[str, Any]:
         return dict(self.job["status"])
+
+    @property
+    def is_there(self) -> bool:
+        return (RAYJOBS, KEY.name) in self.objects
 
     @property
     def state(self) -> str:
@@ -176,6 +181,7 @@ class Life:
         for action in made.actions:
             self.crash_point()
             self.carry_out(action)
+            self.after_write()
         self.events += made.events
         if made.status is not None and not any(isinstance(each, Fence | AddFinalizer | RemoveFinalizer) for each in made.actions):
             self.crash_point()
@@ -184,6 +190,7 @@ class Life:
             self.put(RAYJOBS, self.job)
             self.writes.append("status")
             self.statuses.append(self.status)
+            self.after_write()
         self.crash_point()
         self.memory.waiting += [call for call in made.calls if call not in self.memory.waiting]
 
@@ -280,7 +287,7 @@ class Life:
         if ray is None or not ray.alive or ray.lie is not None or obj["status"].get("conditions"):
             return
         job = ray.jobs.get(env["RAY_JOB_SUBMISSION_ID"])
-        if job is None and ray.session == env["RAYFLEET_RAY_SESSION"]:
+        if job is None and env.get("RAYFLEET_RAY_SESSION", ray.session) == ray.session:
             ray.submit(msgspec.json.decode(env["RAYFLEET_SUBMISSION"]))
         elif job is None:
             obj["status"] = {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}
@@ -293,7 +300,7 @@ class Life:
     def live(self, seconds: float, step: float = 1.0) -> Life:
         """So many seconds of everything, until the object is gone."""
         end = self.now + seconds
-        while self.now < end and (RAYJOBS, KEY.name) in self.objects:
+        while self.now < end and self.is_there:
             self.grow()
             self.hear()
             try:
@@ -307,7 +314,7 @@ class Life:
         """Looks until one changes nothing."""
         for _ in range(20):
             made = self.look()
-            if made is None or not (made.actions or made.status) or (RAYJOBS, KEY.name) not in self.objects:
+            if made is None or not (made.actions or made.status) or not self.is_there:
                 return
         raise AssertionError(f"the plans do not end: {self.writes[-10:]}")
 
