@@ -49,17 +49,18 @@ def heads_named_by_lives(patch: Patch) -> Planner:
 def made_while_going(patch: Patch) -> Planner:
     """Children are made for a cluster that only waits for its clean-up."""
 
+    last: dict[str, tuple[Create, ...]] = {}
+
     def plan(observed: Observed) -> Plan:
-        found = core.plan(observed)
-        if not observed.cluster.metadata.deletion_timestamp:
-            LAST[observed.cluster.metadata.uid] = tuple(action for action in found.actions if isinstance(action, Create))
-            return found
-        return replace(found, actions=(*found.actions, *LAST.pop(observed.cluster.metadata.uid, ())))
+        found, uid = core.plan(observed), observed.cluster.metadata.uid
+        if observed.cluster.metadata.deletion_timestamp:
+            return replace(found, actions=(*found.actions, *last.get(uid, ())))
+        if made := tuple(action for action in found.actions if isinstance(action, Create)):
+            last[uid] = made
+        return found
 
     return plan
 
-
-LAST: dict[str, tuple[Create, ...]] = {}
 
 MUTANTS: dict[Mutant, Proof] = {
     finalizer_kept: Proof("S12"),
@@ -67,5 +68,5 @@ MUTANTS: dict[Mutant, Proof] = {
     released_at_once: Proof("S12"),
     finalizer_forgotten: Proof("golden", story="redis"),
     heads_named_by_lives: Proof("golden", story="rocksdb"),
-    made_while_going: Proof("S11", first=9),
+    made_while_going: Proof("S11", story="redis"),
 }
