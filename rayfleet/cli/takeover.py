@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rayfleet.kube.client import Client
 
 DELETED = "it is being deleted"
-UNATTENDED = "this version looks after RayClusters only: with no other operator nobody would look after it"
+UNATTENDED = "this version does not look after this kind: with no other operator nobody would"
 
 
 async def surveyed(client: Client, namespace: str | None, configuration: Configuration) -> dict[str, Any]:
@@ -30,7 +30,7 @@ async def surveyed(client: Client, namespace: str | None, configuration: Configu
         children, hidden = await children_in(client, place)
         unseen += [f"{resource.plural} in {place}" for resource in sorted(hidden, key=lambda each: each.plural)]
         clusters += [judged(each, children, hidden, whole) for each in found if each["metadata"]["namespace"] == place]
-    left = [entry async for entry in unattended(client, namespace, unseen)]
+    left = [entry async for entry in unattended(client, namespace, whole, unseen)]
     return {"clusters": clusters, "unattended": left, "operators": await operators(client, namespace, unseen), "unseen": unseen}
 
 
@@ -63,11 +63,17 @@ def renewals(case: Case, configuration: Configuration) -> Iterator[str]:
             yield f"pod/{action.name} gets new annotations, once, and stays: {action.reason}"
 
 
-async def unattended(client: Client, namespace: str | None, unseen: list[str]) -> AsyncIterator[dict[str, Any]]:
+async def unattended(
+    client: Client, namespace: str | None, configuration: Configuration, unseen: list[str]
+) -> AsyncIterator[dict[str, Any]]:
     """Ray objects of the kinds that nobody would look after."""
+    from rayfleet.cli.controllers import kinds_of
     from rayfleet.kube.errors import Forbidden, NotFound
 
+    served = {kind.resource for kind in kinds_of(configuration)}
     for resource in (RAYJOBS, RAYSERVICES, RAYCRONJOBS):
+        if resource in served:
+            continue
         try:
             found = await client.list(resource, namespace, metadata_only=True)
         except NotFound:
