@@ -88,6 +88,7 @@ class Configuration(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     gcs_wait_period_seconds: int = 5
     kuberay_version: str = f"rayfleet-{VERSION}"  # who wrote a hash: never a release of KubeRay, whose hashes are others
     default_auth_mode: str = ""
+    head_address: str = "service"
 
     @property
     def namespaces(self) -> tuple[str, ...]:

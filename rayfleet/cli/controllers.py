@@ -5,47 +5,101 @@ from __future__ import annotations
 from typing import Any
 
 from rayfleet.api.config import Configuration
-from rayfleet.api.decode import decode_cluster
-from rayfleet.api.labels import CLEANUP_JOBS_SELECTOR, CLUSTER, RAY_PODS_SELECTOR
-from rayfleet.api.meta import CERTIFICATES, JOBS, PODS, RAYCLUSTERS, SERVICES, Resource
+from rayfleet.api.decode import Undecodable, decode, decode_cluster
+from rayfleet.api.labels import CLEANUP_JOBS_SELECTOR, CLUSTER, RAY_PODS_SELECTOR, SERVE
+from rayfleet.api.meta import CERTIFICATES, ENDPOINTSLICES, JOBS, PODS, RAYCLUSTERS, RAYSERVICES, SERVICES, Resource
 from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.rayservice import RayService
 from rayfleet.api.views import (
     CertificateView,
     ChildView,
     JobView,
     PodView,
     ServiceView,
+    SliceView,
     decode_certificate,
     decode_child,
     decode_service,
 )
+from rayfleet.ray.answer import Act, Question, Target
+from rayfleet.ray.pool import Pool
 from rayfleet.raycluster.children import UNREAD, others
 from rayfleet.raycluster.metrics import measure
 from rayfleet.raycluster.observe import Observer
 from rayfleet.raycluster.plan import plan
 from rayfleet.raycluster.pods import is_progress
+from rayfleet.rayservice import metrics as service_metrics
+from rayfleet.rayservice import observe as service_observe
+from rayfleet.rayservice import plan as service_plan
+from rayfleet.runtime.clock import SYSTEM
 from rayfleet.runtime.kind import Child, Kind
 
 
-def kinds_of(configuration: Configuration) -> tuple[Kind[Any], ...]:
-    """Every kind that is reconciled. Of Pods only Ray's are watched; of Services all, as one of ours carries no label of its own."""
+def kinds_of(configuration: Configuration, pool: Pool | None = None) -> tuple[Kind[Any], ...]:
+    """Every kind that is reconciled; without a pool those that speak to Ray are left out. Of Pods only Ray's are watched; of Services all,
+    as one of ours carries no label of its own."""
+    return (clusters(configuration), *((services(configuration, pool),) if pool else ()))
+
+
+def resources_of(configuration: Configuration) -> frozenset[Resource]:
+    """Of every kind that is reconciled."""
+    return frozenset(kind.resource for kind in kinds_of(configuration, Pool(unasked, SYSTEM)))
+
+
+async def unasked(target: Target, call: Question | Act) -> tuple[int, bytes]:
+    raise OSError("nobody is asked")
+
+
+def clusters(configuration: Configuration) -> Kind[Any]:
     watched = others(configuration)
-    return (
-        Kind(
-            resource=RAYCLUSTERS,
-            type=RayCluster,
-            children=(
-                Child(PODS, PodView, labels=RAY_PODS_SELECTOR, calm=is_progress),
-                Child(SERVICES, ServiceView, decode=decode_service),
-                Child(JOBS, JobView, labels=CLEANUP_JOBS_SELECTOR, required=False),
-                *map(other, watched),
-            ),
-            observe=Observer(configuration, watched),
-            plan=plan,
-            decode=decode_cluster,
-            measure=measure if configuration.enable_metrics else None,
+    return Kind(
+        resource=RAYCLUSTERS,
+        type=RayCluster,
+        children=(
+            Child(PODS, PodView, labels=RAY_PODS_SELECTOR, calm=is_progress),
+            Child(SERVICES, ServiceView, decode=decode_service),
+            Child(JOBS, JobView, labels=CLEANUP_JOBS_SELECTOR, required=False),
+            *map(other, watched),
         ),
+        observe=Observer(configuration, watched),
+        plan=plan,
+        decode=decode_cluster,
+        measure=measure if configuration.enable_metrics else None,
     )
+
+
+def services(configuration: Configuration, pool: Pool) -> Kind[Any]:
+    desk = pool.desk()
+    return Kind(
+        resource=RAYSERVICES,
+        type=RayService,
+        children=(
+            Child(RAYCLUSTERS, RayCluster, decode=decode_cluster, calm=lives_on),
+            Child(SERVICES, ServiceView, decode=decode_service),
+            Child(PODS, PodView, labels=RAY_PODS_SELECTOR, calm=always_calm, through=RAYCLUSTERS),
+            Child(ENDPOINTSLICES, SliceView, labels=SERVE, required=False, calm=always_calm, through=SERVICES),
+        ),
+        observe=service_observe.Observer(configuration, desk),
+        plan=service_plan.plan,
+        decode=decode_service_kind,
+        measure=service_metrics.measure if configuration.enable_metrics else None,
+        outside=desk,
+        required=False,
+    )
+
+
+def decode_service_kind(raw: bytes) -> RayService | Undecodable:
+    return decode(raw, RayService)
+
+
+def lives_on(old: RayCluster | Undecodable | None, new: RayCluster | Undecodable | None) -> bool:
+    """Has only something happened to a cluster that is there before and after?"""
+    return old is not None and new is not None and old.metadata.deletion_timestamp == new.metadata.deletion_timestamp
+
+
+def always_calm(old: Any, new: Any) -> bool:
+    """A moment later there may be more to see."""
+    return True
 
 
 def other(resource: Resource) -> Child:

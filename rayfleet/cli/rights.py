@@ -37,6 +37,15 @@ CLUSTERS = (
 )
 """Without any of these there is no cluster."""
 
+SERVICES = (
+    Right("ray.io", "rayservices", ("get", "list", "watch", "patch")),  # patch: a finalizer, an annotation; get: is it the newest?
+    Right("ray.io", "rayservices/status", ("patch",)),
+    Right("ray.io", "rayservices/finalizers", ("update",)),  # as that of rayclusters
+    Right("ray.io", "rayclusters", ("create", "delete")),
+    Right("discovery.k8s.io", "endpointslices", ("list", "watch")),
+)
+"""For RayServices."""
+
 AUTOSCALING = (
     Right("", "serviceaccounts", CHILD),
     Right("rbac.authorization.k8s.io", "roles", CHILD),
@@ -47,7 +56,8 @@ AUTOSCALING = (
 HANDED_ON = (Right("", "pods/resize", ("patch",)),)
 """What the autoscaler's role grants and the operator itself never does: nobody can grant what he may not do."""
 
-TOKENS = (Right("", "secrets", ("get", "list", "watch", "create")),)  # of which only the metadata is ever asked for
+TOKENS = (Right("", "secrets", ("get", "list", "watch", "create")),)
+# get: the token of a RayService's cluster, which Ray's dashboard wants to see; of all others only the metadata is ever asked for
 """For authOptions.mode: token with a token that the operator makes. A Secret that the spec names, and tokens of Kubernetes, need no right
 here."""
 
@@ -78,7 +88,7 @@ INGRESS = (Right("networking.k8s.io", "ingresses", CHILD),)
 ROUTES = (Right("route.openshift.io", "routes", CHILD),)
 """For enableIngress on OpenShift; elsewhere nothing of that name is served, and the right is worth nothing."""
 
-BASE = (*CLUSTERS, *AUTOSCALING, *HANDED_ON, *CLEANUP, *INGRESS)
+BASE = (*CLUSTERS, *SERVICES, *AUTOSCALING, *HANDED_ON, *CLEANUP, *INGRESS)
 """Without anything of Secrets."""
 
 WORK = (*BASE, *TOKENS)

@@ -93,10 +93,12 @@ def operate(configuration: Configuration, connection: Connection, *, routes_know
         from msgspec.structs import replace
 
         from rayfleet.cli.controllers import kinds_of
+        from rayfleet.cli.dashboards import dashboards
         from rayfleet.runtime.manager import Manager
 
         known = configuration if routes_known else replace(configuration, has_routes=await serves_routes(connection))
-        await Manager(connection, kinds_of(known), settings_of(known, connection)).run(signals=True)
+        async with dashboards(known, connection) as pool:
+            await Manager(connection, kinds_of(known, pool), settings_of(known, connection)).run(signals=True)
 
     asyncio.run(run())
 

@@ -99,7 +99,7 @@ SETTINGS = (
     Setting("log_level", LEVELS, ("--log-level",), told="debug, info, warning or error: from which level on [default: info]."),
     Setting("batch_scheduler", SCHEDULERS, ("--batch-scheduler",), told="A gang scheduler.", unused=LATER),
     Setting("enable_batch_scheduler", TRUTH, ("--enable-batch-scheduler",), told="The old way to say volcano.", unused=LATER),
-    Setting("use_kubernetes_proxy", TRUTH, ("--use-kubernetes-proxy",), told="Reach dashboards through the API server.", unused=LATER),
+    Setting("use_kubernetes_proxy", TRUTH, ("--use-kubernetes-proxy",), told="Reach dashboards through the API server."),
     Setting(
         "delete_ray_job_after_job_finishes",
         TRUTH,
@@ -138,7 +138,6 @@ SETTINGS = (
         TRUTH,
         env="ENABLE_ZERO_DOWNTIME",
         told="Let a RayService prepare its next cluster beside the living one.",
-        unused=LATER,
     ),
     Setting("enable_webhooks", TRUTH, env="ENABLE_WEBHOOKS", told="Serve admission webhooks.", unused=NO_SERVER),
     Setting(
@@ -168,6 +167,7 @@ SETTINGS = (
         choice("", "disabled", "token"),
         told="The authOptions.mode of clusters that say nothing of it, where their Ray version knows tokens.",
     ),
+    Setting("head_address", choice("service", "pod"), told="Reach dashboards by their Service's name, or at the head Pod's address."),
     Setting("has_routes", TRUTH, told="The API serves OpenShift's Routes [default: it is asked at start]."),
 )
 UNUSED_GATES = {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rayfleet.kube.client import Client
 
 DELETED = "it is being deleted"
-UNATTENDED = "this version does not look after this kind: with no other operator nobody would"
+UNATTENDED = "this version does not look after it: with no other operator nobody would"
 
 
 async def surveyed(client: Client, namespace: str | None, configuration: Configuration) -> dict[str, Any]:
@@ -67,22 +67,27 @@ async def unattended(
     client: Client, namespace: str | None, configuration: Configuration, unseen: list[str]
 ) -> AsyncIterator[dict[str, Any]]:
     """Ray objects of the kinds that nobody would look after."""
-    from rayfleet.cli.controllers import kinds_of
+    from rayfleet.cli.controllers import resources_of
     from rayfleet.kube.errors import Forbidden, NotFound
 
-    served = {kind.resource for kind in kinds_of(configuration)}
+    served = resources_of(configuration)
     for resource in (RAYJOBS, RAYSERVICES, RAYCRONJOBS):
-        if resource in served:
-            continue
         try:
-            found = await client.list(resource, namespace, metadata_only=True)
+            found = await client.list(resource, namespace)
         except NotFound:
             continue
         except Forbidden:
             unseen.append(f"{resource.plural} in {namespace or 'all namespaces'}")
             continue
-        for each in found:
+        for each in (each for each in found if resource not in served or steps_up(resource, each)):
             yield {"kind": resource.kind, "name": f"{each['metadata']['namespace']}/{each['metadata']['name']}", "why": UNATTENDED}
+
+
+def steps_up(resource: Resource, found: dict[str, Any]) -> bool:
+    """Is it a RayService that upgrades step by step, which is not carried out?"""
+    from rayfleet.api.validation.ray_service import INCREMENTAL
+
+    return resource == RAYSERVICES and (found["spec"].get("upgradeStrategy") or {}).get("type") == INCREMENTAL
 
 
 async def operators(client: Client, namespace: str | None, unseen: list[str]) -> list[str]:

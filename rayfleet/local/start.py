@@ -35,6 +35,7 @@ OPERATOR = {
     "apiVersion": "config.ray.io/v1alpha1",
     "kind": "Configuration",
     "injectedProbes": {"initialDelaySeconds": 1, "periodSeconds": 1},
+    "headAddress": "pod",
     "featureGates": {"GCSFaultToleranceEmbeddedStorage": True},  # a claim is a directory here, and costs nothing
 }
 

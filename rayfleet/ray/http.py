@@ -1,34 +1,42 @@
-"""Calls a head directly: through its Service's name, or at its Pod's address."""
+"""Calls a head directly: through its Service's name, or at its Pod's address. What has a port of its own is no business of the Service."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rayfleet.ray.answer import Act, Question, Target
 
 if TYPE_CHECKING:
     import aiohttp
 
+REFUSALS = (401, 403)
 DEADLINE = 5.0
 MOST = 4 * 1024 * 1024
 TOKEN_HEADER = "x-ray-authorization"  # proxies keep `Authorization` for themselves
 
-Token = Callable[[Target], Awaitable[str]]
+
+class Tokens(Protocol):
+    """What a head wants to see. `refused`: it wanted to see something else; what is known is to be found out again."""
+
+    def __call__(self, target: Target) -> Awaitable[str]: ...
+
+    def refused(self, target: Target) -> None: ...
 
 
 class Direct:
-    """An `Ask`. `host(target)` names the machine ("": it is not known yet), `token` gives what the head wants to see ("": nothing)."""
+    """An `Ask`. `host(target)` names the machine ("": it is not known yet), `tokens` are asked only for heads that want one."""
 
-    def __init__(self, host: Callable[[Target], str], token: Token) -> None:
+    def __init__(self, host: Callable[[Target], str], tokens: Tokens) -> None:
         self._host = host
-        self._token = token
+        self._tokens = tokens
         self._session: aiohttp.ClientSession | None = None
 
     async def __call__(self, target: Target, call: Question | Act) -> tuple[int, bytes]:
         import aiohttp
 
-        host = self._host(target)
+        own_port = isinstance(call, Question) and call.port
+        host = target.address if own_port else self._host(target)
         if not host:
             raise OSError("the head has no address yet")
         if self._session is None:
@@ -37,8 +45,7 @@ class Direct:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=DEADLINE),
             )
-        token = await self._token(target) if target.secret else ""
-        headers = {TOKEN_HEADER: f"Bearer {token}"} if token else {}
+        headers = await self._shown(target)
         method, body, port = "GET", None, target.port
         if isinstance(call, Act):
             method, body = call.method, call.body or None
@@ -49,9 +56,15 @@ class Direct:
             async with self._session.request(
                 method, f"http://{host}:{port}{call.path}", data=body, headers=headers, allow_redirects=False
             ) as answer:
+                if answer.status in REFUSALS and target.secret:
+                    self._tokens.refused(target)
                 return answer.status, await capped(answer)
         except aiohttp.ClientError as error:
             raise OSError(str(error) or type(error).__name__) from error
+
+    async def _shown(self, target: Target) -> dict[str, str]:
+        token = await self._tokens(target) if target.secret else ""
+        return {TOKEN_HEADER: f"Bearer {token}"} if token else {}
 
     async def close(self) -> None:
         if self._session is not None:

@@ -96,7 +96,15 @@ def remove(observed: Observed, member: Member, reason: str) -> Iterator[Delete]:
     scope = f"cluster/{meta.name}"
     if not observed.held_back(scope):
         yield Delete(
-            RAYCLUSTERS, meta.namespace, meta.name, meta.uid, scope, reason, SUBJECT, "DeletedRayCluster", "FailedToDeleteRayCluster"
+            resource=RAYCLUSTERS,
+            namespace=meta.namespace,
+            name=meta.name,
+            uid=meta.uid,
+            scope=scope,
+            reason=reason,
+            subject=SUBJECT,
+            event="DeletedRayCluster",
+            failed_event="FailedToDeleteRayCluster",
         )
 
 

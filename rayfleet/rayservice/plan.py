@@ -66,9 +66,13 @@ def refuse(observed: Observed, faults: Sequence[Fault]) -> Plan:
         verdict.message,
         observed.service.metadata.generation,
     )
+    events = () if known else (Event("Warning", reason_of(faults), verdict.message, "Validate"),)
+    return Plan(status=refusal_write(observed, faults), events=events)
+
+
+def reason_of(faults: Sequence[Fault]) -> str:
     at_fault = any(fault.path.startswith("metadata") for fault in faults)
-    reason = "InvalidRayServiceMetadata" if at_fault else "InvalidRayServiceSpec"
-    return Plan(status=refusal_write(observed, faults), events=() if known else (Event("Warning", reason, verdict.message, "Validate"),))
+    return "InvalidRayServiceMetadata" if at_fault else "InvalidRayServiceSpec"
 
 
 def events(observed: Observed, service: RayService, parts: Roles) -> tuple[Event, ...]:

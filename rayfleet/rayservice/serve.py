@@ -24,7 +24,6 @@ SETTLED, PUT_OFF = 10.0, 300.0
 """Seconds in which Ray may show that it took a config over before it is told again: where applications are missing, and where it only calls
 them something else than we do."""
 ASK_AGAIN = 2.0
-FAILED = "FailedToUpdateServeApplications"
 SUBJECT = Subject("RayCluster", "RayClusters")
 
 
@@ -63,9 +62,16 @@ def deployment(observed: Observed, member: Member, config: ServeConfig) -> Deplo
         return Deployment(wait=left)
     if observed.held_back(scope(member)):
         return Deployment()
-    told = f"Sent the Serve config to RayCluster {member.name}: {why(details, config)}"
-    subject = f"Serve config for RayCluster {member.name}"
-    return Deployment(call=Call(member.target, act, scope(member), subject, told, "UpdatedServeApplications", FAILED))
+    call = Call(
+        target=member.target,
+        message=act,
+        scope=scope(member),
+        subject=f"Serve config for RayCluster {member.name}",
+        note=f"Sent the Serve config to RayCluster {member.name}: {why(details, config)}",
+        event="UpdatedServeApplications",
+        failed_event="FailedToUpdateServeApplications",
+    )
+    return Deployment(call=call)
 
 
 def reports(details: serve.Details, config: ServeConfig) -> bool:

@@ -61,6 +61,8 @@ class Kind(Generic[O]):
 
     `outside` carries the plan's calls.
 
+    `required`: the process is not ready without having seen its objects. Of one that may not be listed none are seen, and the rest goes on.
+
     `measure` says at each scrape what there is to say of all objects in the cache; nothing about them is kept between scrapes.
     """
 
@@ -72,3 +74,4 @@ class Kind(Generic[O]):
     decode: Decode | None = None
     measure: Measure | None = None
     outside: Outside | None = None
+    required: bool = True

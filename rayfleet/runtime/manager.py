@@ -169,7 +169,7 @@ class Manager:
 
     def _controller(self, kind: Kind[Any], place: str | None) -> Controller[Any]:
         """Each namespace that is named has controllers of its own, so that one that cannot be read holds up no other."""
-        itself = Child(kind.resource, kind.type, decode=kind.decode)
+        itself = Child(kind.resource, kind.type, decode=kind.decode, required=kind.required)
         informers = {child.resource: self._informer(child, place) for child in (itself, *kind.children)}
         queue = Dispenser(WorkQueue(self.settings.pace), self._clock)
         visibility = Visibility(queue.add, self._clock, self.settings.patience)

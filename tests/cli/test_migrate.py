@@ -78,7 +78,7 @@ def test_what_nobody_would_look_after_and_who_is_there_already_is_told(command: 
     done = command("migrate", "check", "-A", "--kubeconfig", kubeconfig)
     assert done.returncode == 1
     assert "operator: kuberay-1 holds the lease default/ray-operator-leader" in done.stdout
-    assert "rayjob default/nightly\n  because this version does not look after this kind" in done.stdout
+    assert "rayjob default/nightly\n  because this version does not look after it" in done.stdout
     assert "refuse raycluster/one" in done.stdout and "spec.workerGroupSpecs[0].minReplicas" in done.stdout
 
 

@@ -32,6 +32,7 @@ from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection
 from rayfleet.kube.errors import NotFound
 from rayfleet.kubelet.hollow import run_hollow
+from rayfleet.ray.pool import Ask, Pool
 from rayfleet.runtime.clock import SYSTEM, Clock
 from rayfleet.runtime.manager import Manager, ManagerSettings
 from rayfleet.runtime.visibility import PATIENCE
@@ -144,9 +145,11 @@ async def stage(
     through: Tap | None = None,
     on: Grounds = embedded,
     mood: Mood | None = None,
+    ray: Ask | None = None,
 ) -> AsyncIterator[Stage]:
     """`delay` is how long a Pod takes to get ready, in seconds. `clock` is the operator's; `through` leads it to the server on a detour.
-    `mood` is that of an issuer in cert-manager's place; without it there is none.
+    `mood` is that of an issuer in cert-manager's place; without it there is none. `ray` answers for every head; without it kinds that
+    speak to Ray are not looked after.
     """
     ledger = Ledger()
     async with (
@@ -160,7 +163,7 @@ async def stage(
             kubelet_of(kubelet, delay),
             issuer_of(ground.user, mood) as issuer,
             (through or direct)(ground.operator) as way,
-            operator(way, configuration, clock) as manager,
+            operator(way, configuration, clock, ray) as manager,
         ):
             yield Stage(client, ledger, ground.operator, manager, ground.namespace, issuer)
 
@@ -209,16 +212,21 @@ async def issuer_of(connection: Connection, mood: Mood | None) -> AsyncIterator[
 
 
 @asynccontextmanager
-async def operator(connection: Connection, configuration: Configuration, clock: Clock = SYSTEM) -> AsyncIterator[Manager]:
+async def operator(
+    connection: Connection, configuration: Configuration, clock: Clock = SYSTEM, ray: Ask | None = None
+) -> AsyncIterator[Manager]:
     """One operator process, as far as it is one. A swift clock must not make the caches look late."""
     settings = ManagerSettings(user_agent="operator", patience=PATIENCE * getattr(clock, "rate", 1.0))
-    manager = Manager(connection, kinds_of(configuration), settings, clock=clock)
+    pool = Pool(ray, clock) if ray else None
+    manager = Manager(connection, kinds_of(configuration, pool), settings, clock=clock)
     running = asyncio.create_task(manager.run())
     try:
         yield manager
     finally:
         manager.stop()
         await running
+        if pool:
+            await pool.close()
 
 
 async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 20.0, *, what: str = "") -> Any:

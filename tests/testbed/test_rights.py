@@ -50,9 +50,12 @@ FOREIGN: dict[str, dict[str, Any]] = {
     },
     "networking.k8s.io/v1/ingresses": {"spec": {"defaultBackend": {"service": {"name": "other", "port": {"number": 1}}}}},
 }
-NO_REQUEST = {("update", "ray.io/rayclusters/finalizers"), ("delete", "secrets"), ("delete", "persistentvolumeclaims")} | {
-    (verb, f"{right.group}/{right.resource}".lstrip("/")) for right in HANDED_ON for verb in right.verbs
-}
+NO_REQUEST = {
+    ("update", "ray.io/rayclusters/finalizers"),
+    ("update", "ray.io/rayservices/finalizers"),
+    ("delete", "secrets"),
+    ("delete", "persistentvolumeclaims"),
+} | {(verb, f"{right.group}/{right.resource}".lstrip("/")) for right in HANDED_ON for verb in right.verbs}
 """Asked for by an admission plugin, or by the guard against escalation, inside a create of ours; tests below prove that they are needed."""
 
 
@@ -81,6 +84,7 @@ async def test_every_right_is_used_and_none_is_missed(operators: Operators, plac
     operator = operators.start("--feature-gates", gates)
     live_a_life(place)
     live_with_a_store(place)
+    live_as_a_service(place)
     await tell_the_same_again(operators, place)
     assert operator.process.stop() == 0
     mine = ("", place.name, SYSTEM_NAMESPACE)  # namespaces of other tests may still be going away, and then nothing is made in them
@@ -210,6 +214,22 @@ def live_with_a_store(place: Place) -> None:
         place.plane.request("DELETE", place.path("ray.io/v1/rayclusters", name))
     eventually(lambda: not place.cluster("cleaned") and not place.cluster("hindered"), 60.0)
     eventually(lambda: any("storage namespace" in text for text in place.events("ForceDeletedStuckCluster")))
+
+
+def live_as_a_service(place: Place) -> None:
+    """Nobody answers at its head: a cluster with a token, which is read, and the end of both."""
+    spec = {**cluster("unused", workers=0)["spec"], "authOptions": {"mode": "token"}}
+    given = {"rayClusterConfig": spec, "serveConfigV2": "applications: [{name: a, import_path: 'm:app'}]"}
+    shop = {"apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": "shop"}, "spec": given}
+    place.create("ray.io/v1/rayservices", shop)
+    eventually(lambda: any(pod["metadata"]["labels"].get(labels.SERVE) == "false" and is_ready(pod) for pod in place.pods()), 30.0)
+    eventually(lambda: object_of(place, "ray.io/v1/rayservices", "shop").get("status", {}).get("conditions"))
+    place.plane.request("DELETE", place.path("ray.io/v1/rayservices", "shop"))
+    eventually(lambda: not object_of(place, "ray.io/v1/rayservices", "shop"), 60.0)
+
+
+def is_ready(pod: dict[str, Any]) -> bool:
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in pod["status"].get("conditions", ()))
 
 
 def with_store(name: str, **options: Any) -> dict[str, Any]:

@@ -1,0 +1,93 @@
+"""Ray Serve on the heads of a simulated world, as its HTTP API shows it: slow, failing, forgetful or hostile where it is told to be.
+
+What a head was told lives as long as its Pod: another Pod at the same cluster knows nothing of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from rayfleet.ray.answer import Act, Question, Target
+from rayfleet.ray.serve import HEALTH, PATH
+
+DEPLOYS = 3.0
+"""Seconds from a PUT until its applications run."""
+
+
+@dataclass
+class Head:
+    """One head Pod's Serve: what it was told, and when."""
+
+    config: dict[str, Any] | None = None
+    since: float = 0.0
+
+
+@dataclass
+class FakeServe:
+    """An `Ask` for every head. `time()` gives seconds; `deploys` is how long an application takes; `puts` are (cluster, config) as taken.
+
+    `moods` by cluster: "" for one that is well, or `error` (500), `html`, `missing` (404), `hang` (no answer), `unhealthy` (its proxy
+    answers 503), `forgetful` (it takes a config and keeps nothing), `other` (somebody else has deployed something else). `stuck` by
+    cluster: the state in which applications stay.
+    """
+
+    time: Callable[[], float]
+    deploys: float = DEPLOYS
+    latency: Callable[[], float] = lambda: 0.0
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    heads: dict[str, Head] = field(default_factory=dict)
+    moods: dict[str, str] = field(default_factory=dict)
+    stuck: dict[str, str] = field(default_factory=dict)
+    puts: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    calls: Counter[str] = field(default_factory=Counter)
+
+    async def __call__(self, target: Target, call: Question | Act) -> tuple[int, bytes]:
+        await self.sleep(self.latency())
+        name, mood = target.cluster.name, self.moods.get(target.cluster.name, "")
+        self.calls[f"{getattr(call, 'method', 'GET')} {name}"] += 1
+        if mood == "hang":
+            raise TimeoutError
+        head = self.heads.setdefault(target.pod, Head())
+        if call.path == HEALTH:
+            return (503, b"no routes yet") if mood == "unhealthy" or head.config is None else (200, b"success")
+        if mood in ("error", "missing", "html"):
+            return {"error": (500, b"Traceback: boom"), "missing": (404, b""), "html": (200, b"<html></html>")}[mood]
+        if isinstance(call, Act):
+            return self.put(name, head, call, mood)
+        return 200, msgspec.json.encode(self.details(name, target, head, mood))
+
+    def put(self, name: str, head: Head, call: Act, mood: str) -> tuple[int, bytes]:
+        assert (call.method, call.path) == ("PUT", PATH)
+        config: dict[str, Any] = msgspec.json.decode(call.body)
+        self.puts.append((name, config))
+        if mood != "forgetful" and head.config != config:
+            head.config, head.since = config, self.time()
+        return 200, b""
+
+    def details(self, name: str, target: Target, head: Head, mood: str) -> dict[str, Any]:
+        config = {"applications": [{"name": "other", "import_path": "x:y"}]} if mood == "other" else head.config
+        if config is None:
+            return {"controller_info": {}, "proxies": {}, "applications": {}, "target_capacity": None}
+        status = self.stuck.get(name) or ("RUNNING" if self.time() - head.since >= self.deploys else "DEPLOYING")
+        proxy = {"status": "UNHEALTHY" if mood == "unhealthy" else "HEALTHY", "node_ip": target.address}
+        applications = {
+            each.get("name", "default"): {
+                "status": status,
+                "message": "" if status == "RUNNING" else f"pretend state {status}",
+                "deployments": {"D": {"status": "HEALTHY" if status == "RUNNING" else "UPDATING"}},
+                "deployed_app_config": each,
+            }
+            for each in config["applications"]
+        }
+        return {"proxies": {"head": proxy}, "applications": applications, "target_capacity": None}
+
+    def running(self, name: str, pod: str) -> bool:
+        """Do its applications run, whatever it says?"""
+        head = self.heads.get(pod)
+        return head is not None and head.config is not None and not self.stuck.get(name) and self.time() - head.since >= self.deploys
