@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rayfleet.api import labels
 from rayfleet.planning.clock import rfc3339
-from tests.rayservice.vocabulary import Story, cluster_spec, serving
+from rayfleet.sim.service_life import Story, serving
+from rayfleet.sim.service_specs import cluster_spec
 
 
 def test_suspended_all_is_gone_and_resumed_it_comes_back() -> None:

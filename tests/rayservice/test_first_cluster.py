@@ -8,7 +8,8 @@ from rayfleet.api import labels
 from rayfleet.planning.backoff import Backoff
 from rayfleet.ray.answer import Refused, Unreachable
 from rayfleet.ray.serve import Proxy
-from tests.rayservice.vocabulary import NOW, Story, serving
+from rayfleet.sim.service_life import Story, serving
+from rayfleet.sim.service_specs import NOW
 
 
 def test_the_finalizer_comes_first_and_then_one_cluster_with_what_marks_it() -> None:
@@ -47,7 +48,7 @@ def test_one_slow_application_does_not_hold_back_the_other() -> None:
     story = Story()
     story.settle()
     (name,) = story.names
-    story.start_pods(name)
+    story.start(name)
     story.settle()
     story.proxies(name)
     story.say(name, {"fruit": "DEPLOYING", "sums": "DEPLOYING"})
@@ -63,7 +64,7 @@ def test_no_service_leads_anywhere_before_a_proxy_answers() -> None:
     story = Story()
     story.settle()
     (name,) = story.names
-    story.start_pods(name)
+    story.start(name)
     story.settle()
     story.say(name, {"fruit": "RUNNING", "sums": "RUNNING"})
     story.settle()
@@ -79,7 +80,7 @@ def test_an_application_that_fails_tells_the_last_line_of_its_traceback() -> Non
     story = Story()
     story.settle()
     (name,) = story.names
-    story.start_pods(name)
+    story.start(name)
     story.settle()
     trace = "Traceback (most recent call last):\n  File x\nAttributeError: module 'shop.sums' has no attribute 'app'\n" + "\n" * 5
     story.say(name, {"fruit": "RUNNING", "sums": "DEPLOY_FAILED"}, trace)
@@ -148,7 +149,7 @@ def test_ray_s_refusal_of_the_config_is_told_and_not_repeated_before_its_time() 
     (name,) = story.names
     said = "Ray answered 400: applications.0.import_path Field required"
     story.backoffs[f"serve/{name}"] = Backoff(f"serve/{name}", 1, NOW + 50.0, said, "FailedToUpdateServeApplications")
-    story.start_pods(name)
+    story.start(name)
     story.settle()
     assert story.puts == [] and said in story.message()
     story.wait(60.0)

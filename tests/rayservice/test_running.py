@@ -13,8 +13,8 @@ from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import PODS, RAYCLUSTERS, RAYSERVICES, SERVICES
 from rayfleet.sim.serve import FakeServe
+from rayfleet.sim.service_specs import cluster_spec, document
 from tests.parity.stage import Stage, operator, stage, until
-from tests.rayservice.vocabulary import cluster_spec, document
 
 Json = dict[str, Any]
 

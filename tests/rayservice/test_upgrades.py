@@ -7,7 +7,8 @@ import pytest
 
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
-from tests.rayservice.vocabulary import CONFIG, Story, cluster_spec, group, serving
+from rayfleet.sim.service_life import Story, serving
+from rayfleet.sim.service_specs import CONFIG, cluster_spec, group
 
 CHANGED = CONFIG.replace("shop.sums:app", "shop.sums:other")
 
@@ -25,7 +26,7 @@ def test_traffic_moves_when_every_application_runs_and_the_old_cluster_goes_afte
     second = other(story, first)
     assert story.condition("UpgradeInProgress") == ("True", "BothActivePendingClustersExist")
     assert story.condition("Ready") == ("True", "NonZeroServeEndpoints")
-    story.start_pods(second)
+    story.start(second)
     story.proxies(second)
     for statuses in ({}, {"fruit": "DEPLOYING", "sums": "DEPLOYING"}, {"fruit": "RUNNING", "sums": "DEPLOYING"}):
         story.say(second, statuses)
@@ -170,7 +171,7 @@ def test_a_stuck_upgrade_makes_no_further_cluster() -> None:
     story.edit(rayClusterConfig=cluster_spec(env="2"))
     story.settle()
     second = other(story, first)
-    story.start_pods(second)
+    story.start(second)
     story.settle()
     story.say(second, {"fruit": "DEPLOYING", "sums": "DEPLOYING"})
     for _ in range(20):

@@ -1,5 +1,4 @@
-"""The words in which decision tests are written: services, their clusters, and what Ray says, as values; and a small world that carries
-plans out, so that a test tells a story."""
+"""A RayService's life without a control plane: plans are carried out on a few objects; Ray and the kubelet do what a story says."""
 
 from __future__ import annotations
 
@@ -11,61 +10,20 @@ import msgspec
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import decode, decode_cluster
-from rayfleet.api.meta import RAYCLUSTERS
+from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Resource
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayservice import RayService
 from rayfleet.api.views import PodView, SliceView, decode_service
-from rayfleet.planning.actions import AddFinalizer, Create, Delete, Fence, Patch, RemoveFinalizer
+from rayfleet.planning.actions import Action, AddFinalizer, Create, Delete, Fence, RemoveFinalizer
 from rayfleet.planning.backoff import Backoff
 from rayfleet.planning.clock import rfc3339
-from rayfleet.planning.plan import Plan
+from rayfleet.planning.plan import Call, Plan, StatusWrite
 from rayfleet.ray import serve
 from rayfleet.ray.answer import Accepted, Heard, Target
 from rayfleet.rayservice.observed import Member, Observed
 from rayfleet.rayservice.plan import plan
+from rayfleet.sim.service_specs import NOW, document
 from rayfleet.sim.store import merged
-
-UID = "99999999-2222-3333-4444-555555555555"
-NOW = 1_800_000_000.0
-CONFIG = """
-applications:
-- name: fruit
-  route_prefix: /fruit
-  import_path: shop.fruit:app
-- name: sums
-  route_prefix: /sums
-  import_path: shop.sums:app
-"""
-
-
-def template(**container: Any) -> dict[str, Any]:
-    return {"spec": {"containers": [{"name": "ray", "image": "rayproject/ray:2.60.0", **container}]}}
-
-
-def group(name: str = "small", replicas: int = 1, **fields: Any) -> dict[str, Any]:
-    return {"groupName": name, "replicas": replicas, "minReplicas": 0, "maxReplicas": 10, "template": template(), **fields}
-
-
-def cluster_spec(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    env = fields.pop("env", None)
-    head = template(**({"env": [{"name": "REV", "value": env}]} if env else {}))
-    return {"rayVersion": "2.60.0", "headGroupSpec": {"template": head}, "workerGroupSpecs": list(groups or (group(),)), **fields}
-
-
-def document(annotations: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayService",
-        "metadata": {
-            "name": "shop",
-            "namespace": "default",
-            "uid": UID,
-            "resourceVersion": "1",
-            "generation": 1,
-            "annotations": annotations or {},
-        },
-        "spec": {"serveConfigV2": CONFIG, "rayClusterConfig": cluster_spec(), **spec},
-    }
 
 
 class Story:
@@ -138,21 +96,47 @@ class Story:
     def look(self) -> Plan:
         """One look: plan, and carry it out."""
         made = plan(self.observed())
-        for action in made.actions:
-            self.carry(action)
-        for call in made.calls:
-            body = msgspec.json.decode(call.message.body)
-            self.puts.append((call.target.cluster.name, body))
-            self.results.setdefault(call.target.cluster.name, {})[call.message] = Heard(Accepted(), self.now, self.now)
-        self.events += [event.reason for event in made.events]
-        if (
-            made.status is not None
-            and self.service is not None
-            and not any(isinstance(a, AddFinalizer | RemoveFinalizer) for a in made.actions)
-        ):
-            self.service = merged(self.service, {"status": dict(made.status.patch)})
-            self.statuses += 1
+        self.apply(made)
         return made
+
+    def apply(self, made: Plan) -> None:
+        """As the runtime does: who tests a version and finds another one stops there."""
+        for stage in made.stages():
+            for action in stage:
+                self.crash_point()
+                if not self.carry(action):
+                    return
+                self.after_write()
+        self.events += [event.reason for event in made.events]
+        if made.status is not None and not any(isinstance(each, AddFinalizer | RemoveFinalizer) for each in made.actions):
+            self.crash_point()
+            self.write_status(made.status)
+        for call in made.calls:
+            self.crash_point()
+            self.send(call)
+
+    def send(self, call: Call) -> None:
+        """Ray takes everything."""
+        cluster = call.target.cluster.name
+        self.puts.append((cluster, msgspec.json.decode(call.message.body)))
+        self.results.setdefault(cluster, {})[call.message] = Heard(Accepted(), self.now, self.now)
+
+    def write_status(self, status: StatusWrite) -> None:
+        if self.service is not None and self.service["metadata"]["resourceVersion"] == status.resource_version:
+            self.change_service({"status": dict(status.patch)})
+            self.statuses += 1
+            self.after_write()
+
+    def change_service(self, patch: dict[str, Any]) -> None:
+        assert self.service is not None
+        self.serial += 1
+        self.service = merged(merged(self.service, patch), {"metadata": {"resourceVersion": str(self.serial)}})
+
+    def crash_point(self) -> None:
+        """Stories in which the operator dies take their chance here."""
+
+    def after_write(self) -> None:
+        """Whoever watches looks here."""
 
     def settle(self, looks: int = 20) -> Plan:
         """Look until there is nothing to do."""
@@ -162,36 +146,57 @@ class Story:
                 return made
         raise AssertionError(f"no rest after {looks} looks: {made}")
 
-    def carry(self, action: Any) -> None:
-        self.serial += 1
+    def carry(self, action: Action) -> bool:
+        """False where the API refuses: the version, or the object, is another one."""
         if isinstance(action, Fence | AddFinalizer | RemoveFinalizer):
-            assert self.service is not None
-            change = {"finalizers": list(action.finalizers)} if not isinstance(action, Fence) else {"annotations": dict(action.annotations)}
-            self.service = merged(self.service, {"metadata": change})
-            if isinstance(action, RemoveFinalizer) and not action.finalizers:
-                self.service = None
-            return
-        place = self.clusters if action.resource == RAYCLUSTERS else self.services if action.resource.kind == "Service" else self.pods
+            return self.carry_on_owner(action)
+        self.serial += 1
+        place = self.place_of(action.resource)
+        found = place.get(action.name)
         if isinstance(action, Create):
-            assert action.name not in place
+            if found is not None:
+                return False
             self.made.append(action.name)
             meta = {"uid": f"uid-{action.name}-{self.serial}", "resourceVersion": str(self.serial), "creationTimestamp": rfc3339(self.now)}
             place[action.name] = {**action.manifest, "metadata": {**action.manifest["metadata"], **meta}}
-        elif isinstance(action, Patch):
-            place[action.name] = merged(
-                place[action.name], {**action.patch, "metadata": {**action.patch.get("metadata", {}), "resourceVersion": str(self.serial)}}
-            )
-        elif isinstance(action, Delete):
-            assert place[action.name]["metadata"]["uid"] == action.uid
-            del place[action.name]
-            if action.resource == RAYCLUSTERS:
-                self.pods = {name: pod for name, pod in self.pods.items() if pod["metadata"]["labels"][labels.CLUSTER] != action.name}
+            return True
+        if found is None or found["metadata"]["uid"] != action.uid:
+            return isinstance(action, Delete)
+        if isinstance(action, Delete):
+            self.remove(action.resource, action.name)
+            return True
+        version = action.patch.get("metadata", {}).get("resourceVersion")
+        if version not in (None, found["metadata"].get("resourceVersion")):
+            return False
+        place[action.name] = merged(merged(found, action.patch), {"metadata": {"resourceVersion": str(self.serial)}})
+        return True
+
+    def carry_on_owner(self, action: Fence | AddFinalizer | RemoveFinalizer) -> bool:
+        if self.service is None or self.service["metadata"]["resourceVersion"] != action.resource_version:
+            return False
+        if isinstance(action, Fence):
+            if action.annotations:
+                self.change_service({"metadata": {"annotations": dict(action.annotations)}})
+            return True
+        self.change_service({"metadata": {"finalizers": list(action.finalizers)}})
+        if isinstance(action, RemoveFinalizer) and not action.finalizers:
+            self.service = None
+        return True
+
+    def place_of(self, resource: Resource) -> dict[str, dict[str, Any]]:
+        return {RAYCLUSTERS: self.clusters, SERVICES: self.services, PODS: self.pods}[resource]
+
+    def remove(self, resource: Resource, name: str) -> None:
+        """An object goes, and the garbage collector takes its Pods."""
+        del self.place_of(resource)[name]
+        if resource == RAYCLUSTERS:
+            self.pods = {pod: each for pod, each in self.pods.items() if each["metadata"]["labels"][labels.CLUSTER] != name}
 
     # what others do
     def edit(self, **spec: Any) -> None:
         assert self.service is not None
-        meta = {**self.service["metadata"], "generation": self.service["metadata"]["generation"] + 1}
-        self.service = {**self.service, "metadata": meta, "spec": {**self.service["spec"], **spec}}
+        self.service = {**self.service, "spec": {**self.service["spec"], **spec}}
+        self.change_service({"metadata": {"generation": self.service["metadata"]["generation"] + 1}})
 
     def annotate(self, **annotations: str | None) -> None:
         assert self.service is not None
@@ -200,7 +205,7 @@ class Story:
         )
 
     def start_pods(self, cluster: str, workers: int = 1) -> None:
-        """The cluster's Pods are running and ready; its Serve was told nothing yet."""
+        """The cluster's Pods run, the head is ready."""
         for role, number in ((labels.HEAD, 1), (labels.WORKER, workers)):
             for index in range(number):
                 name = f"{cluster}-{role}-{index}"
@@ -212,6 +217,10 @@ class Story:
                     "conditions": [{"type": "Ready", "status": "True" if role == labels.HEAD else "False"}],
                 }
                 self.pods[name] = {"metadata": meta, "spec": {"containers": [{"name": "ray"}]}, "status": status}
+
+    def start(self, cluster: str) -> None:
+        """Its Pods run, and its Serve says that it was told nothing yet."""
+        self.start_pods(cluster)
         self.say(cluster, {})
 
     def say(self, cluster: str, statuses: Mapping[str, str], message: str = "", **more: Any) -> None:
@@ -239,7 +248,7 @@ class Story:
 
     def serve(self, cluster: str) -> None:
         """All goes well on a cluster until its applications run."""
-        self.start_pods(cluster)
+        self.start(cluster)
         self.settle()
         self.say(cluster, dict.fromkeys(("fruit", "sums"), "DEPLOYING"))
         self.settle()

@@ -1,0 +1,208 @@
+"""One RayService under random faults: a Serve that is slow, failing, forgetful or hostile, people who edit and delete, an operator that
+dies between any two writes, and a second one that sees old things.
+
+usage: python -m rayfleet.sim.service_storm [STORMS] [FIRST SEED]
+Exit code 1 when an invariant broke, or when a kind of fault or of write never occurred.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+from rayfleet.api import labels
+from rayfleet.api.decode import decode_cluster
+from rayfleet.api.meta import RAYCLUSTERS, SERVICES
+from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.rayservice import RayService
+from rayfleet.resources.cluster_hash import is_made_for
+from rayfleet.sim.service_shop import Shop
+from rayfleet.sim.service_specs import CONFIG, cluster_spec, group
+from rayfleet.sim.store import encoded
+
+STEPS = 30
+PATIENCE = 900
+MOODS = ("error", "html", "missing", "hang", "unhealthy", "forgetful", "other")
+CONFIGS = (CONFIG, CONFIG.replace("sums:app", "sums:other"), CONFIG + "  deployments: [{name: D, num_replicas: 2}]\n")
+
+
+def some(shop: Shop) -> str | None:
+    return shop.dice.choice(shop.names) if shop.names else None
+
+
+def edit(**spec: Any) -> Callable[[Shop], bool]:
+    def fault(shop: Shop) -> bool:
+        shop.edit(**{name: shop.dice.choice(values) for name, values in spec.items()})
+        return True
+
+    return fault
+
+
+def in_mood(mood: str) -> Callable[[Shop], bool]:
+    def fault(shop: Shop) -> bool:
+        name = some(shop)
+        if name:
+            shop.serve.moods[name] = mood
+            shop.lost.add(name)
+        return bool(name)
+
+    return fault
+
+
+def stuck_in(state: str) -> Callable[[Shop], bool]:
+    def fault(shop: Shop) -> bool:
+        name = some(shop)
+        if name:
+            shop.serve.stuck[name] = state
+            shop.lost.add(name)
+        return bool(name)
+
+    return fault
+
+
+def well_again(shop: Shop) -> bool:
+    was = bool(shop.serve.moods or shop.serve.stuck)
+    shop.serve.moods.clear()
+    shop.serve.stuck.clear()
+    return was
+
+
+def lose_head(shop: Shop) -> bool:
+    name = some(shop)
+    gone = [pod for pod, each in shop.pods.items() if each["metadata"]["labels"][labels.CLUSTER] == name]
+    for pod in gone:
+        del shop.pods[pod]
+    if name:
+        shop.lost.add(name)
+    return bool(gone)
+
+
+def lose_cluster(shop: Shop) -> bool:
+    name = some(shop)
+    if name:
+        shop.remove(RAYCLUSTERS, name)
+    return bool(name)
+
+
+def lose_service(shop: Shop) -> bool:
+    if not shop.services:
+        return False
+    shop.remove(SERVICES, shop.dice.choice(sorted(shop.services)))
+    return True
+
+
+def turn_service(shop: Shop) -> bool:
+    found = shop.services.get("shop-serve-svc")
+    if found is not None:
+        found["spec"]["selector"] = {labels.CLUSTER: "zzz"}
+        shop.led = ""
+    return found is not None
+
+
+def erase_status(shop: Shop) -> bool:
+    assert shop.service is not None
+    return shop.service.pop("status", None) is not None
+
+
+def die(shop: Shop) -> bool:
+    shop.crash()
+    return True
+
+
+def die_later(shop: Shop) -> bool:
+    shop.crash_at = shop.dice.randrange(6)
+    return True
+
+
+REVISIONS = tuple(cluster_spec(env=rev) for rev in (None, "2", "3"))
+SIZES = (*(cluster_spec(group(replicas=number)) for number in (1, 2, 3)), cluster_spec(group(), group("extra")))
+FAULTS: Mapping[str, Callable[[Shop], bool]] = {
+    "cluster edited": edit(rayClusterConfig=REVISIONS),
+    "cluster edited again": edit(rayClusterConfig=REVISIONS),
+    "counts edited": edit(rayClusterConfig=SIZES),
+    "config edited": edit(serveConfigV2=CONFIGS),
+    "both edited": edit(rayClusterConfig=REVISIONS, serveConfigV2=CONFIGS),
+    "spec spoilt": edit(serveConfigV2=("applications: [{name: a}]",)),
+    "suspended": edit(suspend=(True,)),
+    "resumed": edit(suspend=(False,)),
+    "resumed again": edit(suspend=(False,)),
+    "strategy None": edit(upgradeStrategy=({"type": "None"}, None)),
+    **{f"Serve {mood}": in_mood(mood) for mood in MOODS},
+    **{f"stuck {state}": stuck_in(state) for state in ("DEPLOYING", "DEPLOY_FAILED", "UNHEALTHY")},
+    "well again": well_again,
+    "well once more": well_again,
+    "head lost": lose_head,
+    "cluster lost": lose_cluster,
+    "Service lost": lose_service,
+    "Service turned": turn_service,
+    "status erased": erase_status,
+    "operator dies": die,
+    "operator dies at a write": die_later,
+    "an old view": lambda shop: shop.look_back(),
+    "another old view": lambda shop: shop.look_back(),
+}
+WRITES = (
+    "AddFinalizer RayService",
+    "Create RayCluster",
+    "Create Service",
+    "Patch RayCluster",
+    "Patch Service",
+    "Patch Pod",
+    "Delete RayCluster",
+)
+WRITES += ("Delete Service", "Fence RayService", "Fence RayService refused")
+
+
+def storm(seed: int) -> Counter[str]:
+    """Raises Broken. What occurred, counted."""
+    shop = Shop(Random(seed))
+    shop.live(5)
+    for _ in range(STEPS):
+        fault = shop.dice.choice(tuple(FAULTS))
+        if FAULTS[fault](shop):
+            shop.seen[fault] += 1
+        shop.live(shop.dice.choice((1, 1, 3, 20)))
+    calm(shop)
+    return shop.seen
+
+
+def calm(shop: Shop) -> None:
+    """All is well again: the service serves what is wanted from one cluster, and nobody writes any more."""
+    well_again(shop)
+    shop.crash_at = None
+    shop.edit(suspend=False, serveConfigV2=CONFIG, rayClusterConfig=REVISIONS[1], upgradeStrategy=None)
+    shop.live(PATIENCE)
+    shop.hold(shop.condition("Ready")[0] == "True", f"not ready: {shop.message()}")
+    shop.hold(len(shop.names) == 1 and shop.led_to == shop.names[0], f"{shop.names}, and {shop.led_to} takes the traffic")
+    (name,) = shop.names
+    cluster = decode_cluster(encoded(shop.clusters[name]))
+    service = shop.observed().service
+    assert isinstance(cluster, RayCluster) and isinstance(service, RayService)
+    shop.hold(is_made_for(cluster, service.spec.ray_cluster_config), "the cluster is another one")
+    before, puts = shop.serial, len(shop.serve.puts)
+    shop.live(300)
+    shop.hold((shop.serial, len(shop.serve.puts)) == (before, puts), "there is no silence")
+
+
+def main(words: list[str]) -> int:
+    number, first = (int(words[0]) if words else 500), (int(words[1]) if len(words) > 1 else 0)
+    total: Counter[str] = Counter()
+    broken = 0
+    for seed in range(first, first + number):
+        try:
+            total += storm(seed)
+        except AssertionError as error:
+            broken += 1
+            print(f"seed {seed}: {error}")
+    missing = [name for name in (*FAULTS, *WRITES) if not total[name]]
+    for name, count in sorted(total.items()):
+        print(f"{count:8} {name}")
+    print(f"{number} storms, {broken} broken; never occurred: {', '.join(missing) or 'nothing'}")
+    return 1 if broken or missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
