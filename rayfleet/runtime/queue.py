@@ -24,32 +24,38 @@ from rayfleet.runtime.clock import SYSTEM, Clock, Timer
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast one key may come. Seconds; `rate` is turns a second in the long run, `burst` turns may come at once."""
+    """How fast one key may come. Seconds; `rate` is turns a second in the long run, `burst` turns may come at once.
+
+    `beginnings` new keys may be in work at once: what is begun beyond what the rest of the world keeps up with only waits there.
+    """
 
     rate: float = 2.0
     burst: int = 20
+    beginnings: int = 8
     first_retry: float = 0.5
     longest_retry: float = 300.0
 
 
-class Line:
-    """The keys of one namespace that wait. What was begun is brought to its end before more is begun, but for every fourth turn."""
+class Turns:
+    """Keys that wait; namespaces take turns, and within one they go in order of arrival."""
 
     def __init__(self) -> None:
-        self._known: deque[Key] = deque()
-        self._new: deque[Key] = deque()
-        self._turns = 0
+        self._of: OrderedDict[str, deque[Key]] = OrderedDict()
 
     def __bool__(self) -> bool:
-        return bool(self._known or self._new)
+        return bool(self._of)
 
-    def append(self, key: Key, new: bool) -> None:
-        (self._new if new else self._known).append(key)
+    def append(self, key: Key) -> None:
+        self._of.setdefault(key.namespace, deque()).append(key)
 
     def pop(self) -> Key:
-        self._turns += 1
-        first, second = (self._known, self._new) if self._turns % 4 else (self._new, self._known)
-        return (first or second).popleft()
+        namespace, keys = next(iter(self._of.items()))
+        key = keys.popleft()
+        if keys:
+            self._of.move_to_end(namespace)
+        else:
+            del self._of[namespace]
+        return key
 
 
 class WorkQueue:
@@ -58,8 +64,11 @@ class WorkQueue:
     def __init__(self, pace: Pace = Pace(), dice: Callable[[], float] = random.random) -> None:
         self._pace = pace
         self._dice = dice
-        self._ready: OrderedDict[str, Line] = OrderedDict()
-        self._waiting: set[Key] = set()  # those in _ready
+        self._known = Turns()
+        self._new = Turns()
+        self._taken = 0
+        self._beginning: set[Key] = set()
+        self._waiting: set[Key] = set()  # those in _known and _new
         self._due: dict[Key, float] = {}  # those that are to come later
         self._timers: list[tuple[float, Key]] = []  # a heap; entries that _due does not confirm are stale
         self._working: set[Key] = set()
@@ -78,7 +87,7 @@ class WorkQueue:
         elif key not in self._waiting:
             self._due.pop(key, None)
             self._waiting.add(key)
-            self._ready.setdefault(key.namespace, Line()).append(key, new)
+            (self._new if new else self._known).append(key)
 
     def add_at(self, key: Key, at: float) -> bool:
         """The key should be looked at then; the earliest such wish counts. Must whoever waits be woken for it?"""
@@ -91,25 +100,31 @@ class WorkQueue:
     def take(self, now: float) -> Key | None:
         """The next key, which is in work from now on; None when nothing is due."""
         self._ripen(now)
-        while self._ready:
-            namespace, line = next(iter(self._ready.items()))
-            key = line.pop()
-            if line:
-                self._ready.move_to_end(namespace)
-            else:
-                del self._ready[namespace]
+        while (turns := self._next()) is not None:
+            key = turns.pop()
             self._waiting.discard(key)
             wait = self._pay(key, now)
             if wait > 0:
                 self.add_at(key, now + wait)
                 continue
             self._working.add(key)
+            if turns is self._new:
+                self._beginning.add(key)
             return key
         return None
+
+    def _next(self) -> Turns | None:
+        """What was begun is brought to its end before more is begun, but for every fourth turn."""
+        may_begin = bool(self._new) and len(self._beginning) < self._pace.beginnings
+        if not self._known:
+            return self._new if may_begin else None
+        self._taken += 1
+        return self._new if may_begin and self._taken % 4 == 0 else self._known
 
     def done(self, key: Key) -> None:
         """The work on a key has ended. It comes again at once if it was added meanwhile."""
         self._working.discard(key)
+        self._beginning.discard(key)
         if key in self._again:
             self._again.discard(key)
             self.add(key)
@@ -140,7 +155,7 @@ class WorkQueue:
 
     def next_at(self) -> float | None:
         """When `take` gives something: -inf for now, None for never as things stand."""
-        if self._waiting:
+        if self._known or (self._new and len(self._beginning) < self._pace.beginnings):
             return float("-inf")
         while self._timers and self._due.get(self._timers[0][1]) != self._timers[0][0]:
             heapq.heappop(self._timers)

@@ -13,7 +13,7 @@ from rayfleet.runtime.queue import Dispenser, Pace, WorkQueue
 from tests.runtime.clocks import ManualClock, settle
 
 A, B, C = Key("x", "a"), Key("x", "b"), Key("y", "c")
-FREE = Pace(rate=1e6, burst=10**6)
+FREE = Pace(rate=1e6, burst=10**6, beginnings=10**6)
 
 
 def queue(pace: Pace = FREE, dice: float = 0.0) -> WorkQueue:
@@ -64,6 +64,18 @@ def test_what_was_begun_goes_before_what_is_new_and_starves_it_not() -> None:
     for key in known:
         q.add(key)
     assert drain(q) == [*known[:3], new[0], *known[3:], new[1], new[2]]
+
+
+def test_only_so_many_are_begun_at_once() -> None:
+    q = queue(Pace(rate=1e6, burst=10**6, beginnings=2))
+    new = [Key(f"ns-{n % 2}", f"new-{n}") for n in range(4)]
+    for key in new:
+        q.add(key, new=True)
+    assert [q.take(0), q.take(0), q.take(0)] == [new[0], new[1], None] and q.next_at() is None and len(q) == 2
+    q.add(A)
+    assert q.next_at() == float("-inf") and q.take(0) == A
+    q.done(new[1])
+    assert q.next_at() == float("-inf") and q.take(0) == new[2] and q.take(0) is None
 
 
 def test_of_several_delays_the_earliest_counts_and_now_beats_later() -> None:
