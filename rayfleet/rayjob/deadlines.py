@@ -16,6 +16,7 @@ from rayfleet.rayjob.states import State
 STOP_GRACE = 30.0  # from a deadline, for Ray to say that the job has stopped
 LOST_AFTER = 30.0  # of Ray saying that it knows of no such job, which it said otherwise before
 TELL_SILENCE_AFTER = 30.0  # before the status says since when Ray has not answered
+LOOK_AGAIN = 3.0  # for a cluster that is selected: what is not ours calls nobody
 DELETION_GRACE = 15.0  # from the deletion, for a best-effort stop
 
 
@@ -95,5 +96,7 @@ def moments(observed: Observed, job: RayJob) -> Iterator[float]:
             yield silent + observed.config.ray_job_status_check_timeout_seconds
         if observed.info is not None and observed.info.terminal:
             yield ended_since(observed) + observed.config.ray_job_transition_grace_seconds
+    if state == State.INITIALIZING and job.spec.cluster_selector and observed.target is None:
+        yield observed.now + LOOK_AGAIN
     if state == State.RETRYING:
         yield retry_at(job)

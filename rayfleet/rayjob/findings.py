@@ -16,6 +16,7 @@ from rayfleet.rayjob import deadlines
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import TABLE, Finding, State, Step
 from rayfleet.rayjob.submission import SCOPE
+from rayfleet.rayjob.tries import named_id
 from rayfleet.resources.submitter import CONTAINER
 
 Question = Callable[[Observed, RayJob], bool]
@@ -187,7 +188,7 @@ def ready_for_user(observed: Observed, job: RayJob) -> bool:
 
 
 def id_given(observed: Observed, job: RayJob) -> bool:
-    return bool(job.spec.job_id)
+    return bool(named_id(job))
 
 
 def gone(observed: Observed, job: RayJob) -> bool:

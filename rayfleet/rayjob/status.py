@@ -23,7 +23,7 @@ from rayfleet.rayjob import deadlines
 from rayfleet.rayjob.findings import terminal_word
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import RETRIED, TERMINAL, State, Step
-from rayfleet.rayjob.tries import next_number, parse_tries
+from rayfleet.rayjob.tries import named_id, next_number, parse_tries
 from rayfleet.resources.env import head_host
 from rayfleet.resources.pod_template import head_service_of
 from rayfleet.resources.submitter import dashboard_port
@@ -78,7 +78,7 @@ def begun(observed: Observed, job: RayJob) -> dict[str, Any]:
     status = job.status
     same = status.ray_cluster_name and status.job_deployment_status == State.INVALID
     name = job.spec.cluster_selector.get(CLUSTER) or job_cluster_name(meta.name, meta.uid, number)
-    given = job.spec.job_id or ("" if job.spec.submission_mode == INTERACTIVE else submission_id(meta.name, meta.uid, number))
+    given = named_id(job) or ("" if job.spec.submission_mode == INTERACTIVE else submission_id(meta.name, meta.uid, number))
     start = max(observed.now, deadlines.time_of(tries[-1].start_time) + 1) if tries else observed.now
     return {
         "jobId": status.job_id if same else given,
@@ -97,8 +97,8 @@ def waiting(observed: Observed, job: RayJob, step: Step) -> dict[str, Any]:
 def running(observed: Observed, job: RayJob, step: Step) -> dict[str, Any]:
     kept = as_it_is(job)
     after = kept | word_fields(observed, job) | cluster_fields(observed, job) | silence(observed, job)
-    if job.spec.submission_mode == INTERACTIVE and not job.status.job_status and job.spec.job_id:
-        after["jobId"] = job.spec.job_id  # of a job that Ray does not know the user may say that it is another one
+    if job.spec.submission_mode == INTERACTIVE and not job.status.job_status and named_id(job):
+        after["jobId"] = named_id(job)  # of a job that Ray does not know the user may say that it is another one
     if job.status.job_deployment_status != State.RUNNING and not observed.info:
         after["message"] = ""
     return after

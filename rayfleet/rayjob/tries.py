@@ -8,6 +8,8 @@ import msgspec
 
 from rayfleet.api.labels import TRIES
 from rayfleet.api.meta import ObjectMeta
+from rayfleet.api.rayjob import RayJob
+from rayfleet.api.validation.ray_job import INTERACTIVE
 
 REMEMBERED = 20
 
@@ -27,6 +29,12 @@ def parse_tries(meta: ObjectMeta) -> tuple[Try, ...]:
         return msgspec.json.decode(meta.annotation(TRIES) or "[]", type=tuple[Try, ...])
     except msgspec.MsgspecError:
         return ()
+
+
+def named_id(job: RayJob) -> str:
+    """The submission id that the user gives. In InteractiveMode one of a try that is over is no longer meant."""
+    used = {each.submission_id for each in parse_tries(job.metadata)}
+    return "" if job.spec.submission_mode == INTERACTIVE and job.spec.job_id in used else job.spec.job_id
 
 
 def written(tries: tuple[Try, ...]) -> str:

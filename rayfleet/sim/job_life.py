@@ -276,8 +276,8 @@ class Life:
         job = ray.jobs.get(env["RAY_JOB_SUBMISSION_ID"])
         if job is None and not ray.runs:
             ray.submit(msgspec.json.decode(env["RAYFLEET_SUBMISSION"]))
-        elif job is not None and job["status"] not in ("PENDING", "RUNNING"):
-            head["status"]["containerStatuses"][1]["state"] = {"terminated": {"exitCode": 0}}
+        elif job is None or job["status"] not in ("PENDING", "RUNNING"):
+            head["status"]["containerStatuses"][1]["state"] = {"terminated": {"exitCode": int(job is None)}}
             self.put(PODS, head)
 
     def submit(self, obj: dict[str, Any], container: dict[str, Any]) -> None:
