@@ -18,6 +18,7 @@ class Terminated(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     exit_code: int = 0
     reason: str = ""
     message: str = ""
+    finished_at: str | None = None
 
 
 class Waiting(msgspec.Struct, frozen=True, gc=False, rename="camel"):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from rayfleet.api.config import Configuration
-from rayfleet.api.decode import Undecodable, decode, decode_cluster
-from rayfleet.api.labels import CLEANUP_JOBS_SELECTOR, CLUSTER, RAY_PODS_SELECTOR, SERVE
-from rayfleet.api.meta import CERTIFICATES, ENDPOINTSLICES, JOBS, PODS, RAYCLUSTERS, RAYSERVICES, SERVICES, Resource
+from rayfleet.api.decode import Undecodable, decode, decode_cluster, decode_job
+from rayfleet.api.labels import CLEANUP_JOBS_SELECTOR, CLUSTER, RAY_PODS_SELECTOR, SERVE, SUBMITTERS_SELECTOR
+from rayfleet.api.meta import CERTIFICATES, ENDPOINTSLICES, JOBS, PODS, RAYCLUSTERS, RAYJOBS, RAYSERVICES, SERVICES, Resource
 from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.rayjob import RayJob
 from rayfleet.api.rayservice import RayService
 from rayfleet.api.views import (
     CertificateView,
@@ -28,6 +29,8 @@ from rayfleet.raycluster.metrics import measure
 from rayfleet.raycluster.observe import Observer
 from rayfleet.raycluster.plan import plan
 from rayfleet.raycluster.pods import is_progress
+from rayfleet.rayjob import observe as job_observe
+from rayfleet.rayjob import plan as job_plan
 from rayfleet.rayservice import metrics as service_metrics
 from rayfleet.rayservice import observe as service_observe
 from rayfleet.rayservice import plan as service_plan
@@ -38,7 +41,7 @@ from rayfleet.runtime.kind import Child, Kind
 def kinds_of(configuration: Configuration, pool: Pool | None = None) -> tuple[Kind[Any], ...]:
     """Every kind that is reconciled; without a pool those that speak to Ray are left out. Of Pods only Ray's are watched; of Services all,
     as one of ours carries no label of its own."""
-    return (clusters(configuration), *((services(configuration, pool),) if pool else ()))
+    return (clusters(configuration), *((services(configuration, pool), jobs(configuration, pool)) if pool else ()))
 
 
 def resources_of(configuration: Configuration) -> frozenset[Resource]:
@@ -83,6 +86,25 @@ def services(configuration: Configuration, pool: Pool) -> Kind[Any]:
         plan=service_plan.plan,
         decode=decode_service_kind,
         measure=service_metrics.measure if configuration.enable_metrics else None,
+        outside=desk,
+        required=False,
+    )
+
+
+def jobs(configuration: Configuration, pool: Pool) -> Kind[Any]:
+    desk = pool.desk()
+    return Kind(
+        resource=RAYJOBS,
+        type=RayJob,
+        children=(
+            Child(RAYCLUSTERS, RayCluster, decode=decode_cluster, calm=lives_on),
+            Child(SERVICES, ServiceView, decode=decode_service),
+            Child(PODS, PodView, labels=RAY_PODS_SELECTOR, calm=always_calm, through=RAYCLUSTERS),
+            Child(JOBS, JobView, labels=SUBMITTERS_SELECTOR),
+        ),
+        observe=job_observe.Observer(configuration, desk),
+        plan=job_plan.plan,
+        decode=decode_job,
         outside=desk,
         required=False,
     )

@@ -46,6 +46,15 @@ SERVICES = (
 )
 """For RayServices."""
 
+RAY_JOBS = (
+    Right("ray.io", "rayjobs", ("get", "list", "watch", "patch", "delete")),  # patch: a finalizer, annotations; delete: DeleteSelf
+    Right("ray.io", "rayjobs/status", ("patch",)),
+    Right("ray.io", "rayjobs/finalizers", ("update",)),  # as that of rayclusters
+    Right("ray.io", "rayclusters", ("create", "delete")),
+    Right("batch", "jobs", ("get", "list", "watch", "create", "delete")),  # of K8sJobMode's submitters
+)
+"""For RayJobs."""
+
 AUTOSCALING = (
     Right("", "serviceaccounts", CHILD),
     Right("rbac.authorization.k8s.io", "roles", CHILD),
@@ -88,7 +97,7 @@ INGRESS = (Right("networking.k8s.io", "ingresses", CHILD),)
 ROUTES = (Right("route.openshift.io", "routes", CHILD),)
 """For enableIngress on OpenShift; elsewhere nothing of that name is served, and the right is worth nothing."""
 
-BASE = (*CLUSTERS, *SERVICES, *AUTOSCALING, *HANDED_ON, *CLEANUP, *INGRESS)
+BASE = (*CLUSTERS, *SERVICES, *RAY_JOBS, *AUTOSCALING, *HANDED_ON, *CLEANUP, *INGRESS)
 """Without anything of Secrets."""
 
 WORK = (*BASE, *TOKENS)

@@ -78,7 +78,7 @@ def tear_down(observed: Observed, job: RayJob, reason: str) -> list[Action]:
 
 def delete(resource: Resource, found: Any, reason: str) -> Delete:
     noun = NOUNS[resource]
-    word = "RayJobSubmitter" if resource == JOBS else resource.kind
+    is_submitter = resource == JOBS
     return Delete(
         resource=resource,
         namespace=found.metadata.namespace,
@@ -87,6 +87,6 @@ def delete(resource: Resource, found: Any, reason: str) -> Delete:
         scope=f"delete/{resource.kind}",
         reason=reason,
         subject=noun,
-        event=f"Deleted{word}",
-        failed_event=f"FailedToDelete{word}",
+        event="DeletedRayJobSubmitter" if is_submitter else "DeletedRayCluster",
+        failed_event="FailedToDeleteRayJobSubmitter" if is_submitter else "FailedToDeleteRayCluster",
     )

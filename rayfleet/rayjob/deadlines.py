@@ -6,16 +6,20 @@ from collections.abc import Iterator
 
 from rayfleet.api.decode import Undecodable
 from rayfleet.api.rayjob import RayJob
+from rayfleet.api.validation.ray_job import INTERACTIVE
 from rayfleet.planning.backoff import retry_delay
 from rayfleet.planning.clock import parse_rfc3339
 from rayfleet.planning.conditions import find
 from rayfleet.ray.answer import NotFound
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import State
+from rayfleet.resources.submitter import CONTAINER
 
 STOP_GRACE = 30.0  # from a deadline, for Ray to say that the job has stopped
 LOST_AFTER = 30.0  # of Ray saying that it knows of no such job, which it said otherwise before
 TELL_SILENCE_AFTER = 30.0  # before the status says since when Ray has not answered
+HEARD_AFTER = 2.0  # from the end of a submitter: what Ray says then is of a time when it was over, also where clocks differ a little
+ASKED_AGAIN_WITHIN = 14.0  # from the end of a submitter, in which Ray is asked in any case
 LOOK_AGAIN = 3.0  # for a cluster that is selected: what is not ours calls nobody
 DELETION_GRACE = 15.0  # from the deletion, for a best-effort stop
 
@@ -52,10 +56,14 @@ def ready_since(observed: Observed) -> float:
     return time_of(found.last_transition_time) if found and found.status == "True" else 0.0
 
 
-def lost_at(observed: Observed) -> float | None:
-    """When a job that Ray knows of no longer counts as lost; None while Ray says something else."""
+def lost_at(observed: Observed, job: RayJob) -> float | None:
+    """When a job of which Ray knows nothing counts as lost; None while Ray says something else. A user who has named a job that Ray never
+    had may still submit it."""
     heard = observed.word
-    return heard.since + LOST_AFTER if heard is not None and isinstance(heard.answer, NotFound) else None
+    if heard is None or not isinstance(heard.answer, NotFound):
+        return None
+    named = job.spec.submission_mode == INTERACTIVE and not job.status.job_status
+    return heard.since + (observed.config.ray_job_status_check_timeout_seconds if named else LOST_AFTER)
 
 
 def silent_since(observed: Observed, job: RayJob) -> float | None:
@@ -76,6 +84,18 @@ def ended_since(observed: Observed) -> float:
     return min(by_ray, heard.since) if by_ray > 0 else heard.since
 
 
+def submitter_end(observed: Observed) -> float | None:
+    """When the submitter ended, 0 if nobody says when; None while it has not."""
+    found = observed.submitter
+    if found is not None and (condition := found.true_condition("Complete", "Failed", "FailureTarget")):
+        return time_of(condition.last_transition_time)
+    for head in observed.heads:
+        for status in head.status.container_statuses or ():
+            if status.name == CONTAINER and status.state.terminated:
+                return time_of(status.state.terminated.finished_at)
+    return None
+
+
 def retry_at(job: RayJob) -> float:
     return time_of(job.status.end_time) + retry_delay(job.status.failed)
 
@@ -89,11 +109,13 @@ def moments(observed: Observed, job: RayJob) -> Iterator[float]:
             yield deadline + STOP_GRACE
         if state != State.RUNNING and (deadline := pre_running_deadline(observed, job)) is not None:
             yield deadline
-        if (lost := lost_at(observed)) is not None:
+        if (lost := lost_at(observed, job)) is not None:
             yield lost
         if (silent := silent_since(observed, job)) is not None:
             yield silent + TELL_SILENCE_AFTER
             yield silent + observed.config.ray_job_status_check_timeout_seconds
+        if (ended := submitter_end(observed)) is not None:
+            yield ended + ASKED_AGAIN_WITHIN
         if observed.info is not None and observed.info.terminal:
             yield ended_since(observed) + observed.config.ray_job_transition_grace_seconds
     if state == State.INITIALIZING and job.spec.cluster_selector and observed.target is None:

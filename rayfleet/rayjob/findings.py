@@ -9,7 +9,6 @@ from rayfleet.api.fault import Fault
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation.ray_job import HTTP, INTERACTIVE, K8S_JOB, SIDECAR
-from rayfleet.api.views import PodView
 from rayfleet.ray.answer import Accepted, NotFound
 from rayfleet.ray.jobs import Version
 from rayfleet.rayjob import deadlines
@@ -17,7 +16,6 @@ from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import TABLE, Finding, State, Step
 from rayfleet.rayjob.submission import SCOPE
 from rayfleet.rayjob.tries import named_id
-from rayfleet.resources.submitter import CONTAINER
 
 Question = Callable[[Observed, RayJob], bool]
 
@@ -63,15 +61,9 @@ def submitter_over(observed: Observed, job: RayJob) -> bool:
     """Has it shown all logs? One that does not end is not waited for beyond its grace."""
     if observed.now >= deadlines.ended_since(observed) + observed.config.ray_job_transition_grace_seconds:
         return True
-    if job.spec.submission_mode == SIDECAR:
-        return not observed.heads or any(submitter_ended(head) for head in observed.heads)
-    found = observed.submitter
-    return job.spec.submission_mode != K8S_JOB or found is None or found.complete or found.failure is not None
-
-
-def submitter_ended(head: PodView) -> bool:
-    mine = [status for status in head.status.container_statuses or () if status.name == CONTAINER]
-    return any(status.state.terminated for status in mine)
+    if job.spec.submission_mode == K8S_JOB:
+        return observed.submitter is None or deadlines.submitter_end(observed) is not None
+    return job.spec.submission_mode != SIDECAR or not observed.heads or deadlines.submitter_end(observed) is not None
 
 
 def stopped_at_deadline(observed: Observed, job: RayJob) -> bool:
@@ -131,13 +123,11 @@ def may_be_submitted(observed: Observed, job: RayJob) -> bool:
 
 def record_lost(observed: Observed, job: RayJob) -> bool:
     """Ray knows the job no longer, or lives another life than that in which the job may have been submitted."""
-    due = deadlines.lost_at(observed)
+    due = deadlines.lost_at(observed, job)
     lost = due is not None and observed.now >= due
     if job.status.job_deployment_status == State.INITIALIZING:
         return other_life(observed, job) or (lost and was_accepted(observed))
-    if not lost:
-        return False
-    return bool(job.status.job_status) or job.spec.submission_mode != INTERACTIVE
+    return lost
 
 
 def other_life(observed: Observed, job: RayJob) -> bool:
@@ -158,10 +148,10 @@ def refused(observed: Observed, job: RayJob) -> bool:
     if job.spec.submission_mode == HTTP:
         backoff = observed.backoffs.get(SCOPE)
         return backoff is not None and backoff.message.startswith("Ray answered 4")
-    unknown = observed.word is not None and isinstance(observed.word.answer, NotFound)
-    if job.spec.submission_mode == SIDECAR:
-        return unknown and any(submitter_ended(head) for head in observed.heads)
-    return unknown and observed.submitter is not None and (observed.submitter.failure is not None or observed.submitter.complete)
+    ended, word = deadlines.submitter_end(observed), observed.word
+    if ended is None or word is None:
+        return False
+    return isinstance(word.answer, NotFound) and word.at >= ended + deadlines.HEARD_AFTER
 
 
 def silent(observed: Observed, job: RayJob) -> bool:

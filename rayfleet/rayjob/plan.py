@@ -60,12 +60,12 @@ def unread(observed: Observed, job: Undecodable) -> Plan:
 
 
 def moved(observed: Observed, job: RayJob, state: State, step: Step, faults: Sequence[Fault]) -> Plan:
-    """Into another state: nothing but the status, and before it what must be on the object."""
+    """Into another state: nothing but the status, and before it what must be on the object. What the new state asks for is seen at once."""
     if step.state is State.INITIALIZING and (held := deletion.hold(job)):
         return Plan(tuple(held) if not observed.held_back(deletion.FINALIZER_SCOPE) else (), None, observed.next_try())
     if state in (State.SUSPENDING, State.RETRYING) and step.state is not State.SUSPENDING and (fence := recorded(job)):
         return Plan((fence,) if not observed.held_back(TRIES_SCOPE) else (), None, observed.next_try())
-    return Plan(status=status_write(observed, job, step, faults), events=told(job, step, faults))
+    return Plan(status=status_write(observed, job, step, faults), requeue_after=0.0, events=told(job, step, faults))
 
 
 def recorded(job: RayJob) -> Fence | None:

@@ -101,8 +101,8 @@ def call(observed: Observed, job: RayJob) -> Call:
         SCOPE,
         f"Job {name} is not submitted",
         f"Submitted job {name}",
-        "Submitted",
-        "FailedToSubmit",
+        event="SubmittedRayJob",
+        failed_event="FailedToSubmitRayJob",
     )
 
 
@@ -133,7 +133,17 @@ def plan_stop(observed: Observed, job: RayJob) -> list[Call]:
     if before is not None and isinstance(before.answer, Accepted) and observed.now < before.at + STOP_AGAIN:
         return []
     name = job.status.job_id
-    return [Call(observed.target, jobs.stop(name), STOP_SCOPE, f"Job {name} is not stopped", f"Stopped job {name}", "", "FailedToStop")]
+    return [
+        Call(
+            observed.target,
+            jobs.stop(name),
+            STOP_SCOPE,
+            f"Job {name} is not stopped",
+            f"Stopped job {name}",
+            event="",
+            failed_event="FailedToStopRayJob",
+        )
+    ]
 
 
 def is_stoppable(observed: Observed) -> bool:

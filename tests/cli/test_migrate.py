@@ -70,7 +70,8 @@ def test_what_nobody_would_look_after_and_who_is_there_already_is_told(command: 
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     spec = {"holderIdentity": "kuberay-1", "leaseDurationSeconds": 60, "renewTime": stamp}
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "ray-operator-leader"}, "spec": spec}
-    job = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "nightly"}, "spec": {"entrypoint": "true"}}
+    cron = {"schedule": "0 1 * * *", "jobTemplate": {"entrypoint": "true"}}
+    job = {"apiVersion": "ray.io/v1", "kind": "RayCronJob", "metadata": {"name": "nightly"}, "spec": cron}
     bad = next(yaml.safe_load_all(EXAMPLE.read_text()))
     bad["spec"]["workerGroupSpecs"][0]["minReplicas"] = 9999
     for body in (*crds(), lease, job, bad):
@@ -78,7 +79,7 @@ def test_what_nobody_would_look_after_and_who_is_there_already_is_told(command: 
     done = command("migrate", "check", "-A", "--kubeconfig", kubeconfig)
     assert done.returncode == 1
     assert "operator: kuberay-1 holds the lease default/ray-operator-leader" in done.stdout
-    assert "rayjob default/nightly\n  because this version does not look after it" in done.stdout
+    assert "raycronjob default/nightly\n  because this version does not look after it" in done.stdout
     assert "refuse raycluster/one" in done.stdout and "spec.workerGroupSpecs[0].minReplicas" in done.stdout
 
 

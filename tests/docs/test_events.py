@@ -12,7 +12,7 @@ from rayfleet.raycluster.children import OTHERS, UNREAD, target
 from tests.docs.tables import rows
 from tests.raycluster.vocabulary import cluster, observed
 
-PACKAGES = ("raycluster", "rayservice", "runtime")
+PACKAGES = ("raycluster", "rayjob", "rayservice", "runtime")
 KEYWORDS = ("event", "failed_event")
 TOLD = {"Event": 1, "_tell": 2, "_fail": 3, "release": 2}  # which argument is the reason
 RETURNS = ("reason_of",)
@@ -30,7 +30,9 @@ def test_every_reason_is_documented_and_nothing_else_is() -> None:
 
 def test_failures_are_warnings_and_deeds_are_not() -> None:
     normal = {row[0] for row in rows("events.md") if row[1] == "Normal"}
-    assert normal == {row[0] for row in rows("events.md") if row[0].startswith(("Created", "Updated", "Deleted", "MTLSPKIReady"))}
+    assert normal == {
+        row[0] for row in rows("events.md") if row[0].startswith(("Created", "Updated", "Deleted", "Submitted", "MTLSPKIReady"))
+    }
 
 
 def files(package: str) -> Iterator[Path]:

@@ -53,6 +53,7 @@ FOREIGN: dict[str, dict[str, Any]] = {
 NO_REQUEST = {
     ("update", "ray.io/rayclusters/finalizers"),
     ("update", "ray.io/rayservices/finalizers"),
+    ("update", "ray.io/rayjobs/finalizers"),
     ("delete", "secrets"),
     ("delete", "persistentvolumeclaims"),
 } | {(verb, f"{right.group}/{right.resource}".lstrip("/")) for right in HANDED_ON for verb in right.verbs}
@@ -85,6 +86,7 @@ async def test_every_right_is_used_and_none_is_missed(operators: Operators, plac
     live_a_life(place)
     live_with_a_store(place)
     live_as_a_service(place)
+    live_as_a_job(place)
     await tell_the_same_again(operators, place)
     assert operator.process.stop() == 0
     mine = ("", place.name, SYSTEM_NAMESPACE)  # namespaces of other tests may still be going away, and then nothing is made in them
@@ -226,6 +228,39 @@ def live_as_a_service(place: Place) -> None:
     eventually(lambda: object_of(place, "ray.io/v1/rayservices", "shop").get("status", {}).get("conditions"))
     place.plane.request("DELETE", place.path("ray.io/v1/rayservices", "shop"))
     eventually(lambda: not object_of(place, "ray.io/v1/rayservices", "shop"), 60.0)
+
+
+def live_as_a_job(place: Place) -> None:
+    """Suspended, resumed, given up at its deadline, and gone by itself. No Ray is there to submit to: its submitter is made by hand."""
+    policy = {"policy": "DeleteSelf"}
+    spec = {
+        "entrypoint": "true",
+        "rayClusterSpec": cluster("unused", workers=0)["spec"],
+        "activeDeadlineSeconds": 15,
+        "shutdownAfterJobFinishes": True,
+        "deletionStrategy": {"onSuccess": policy, "onFailure": policy},
+    }
+    train = ("ray.io/v1/rayjobs", "train")
+    place.create(train[0], {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "train"}, "spec": spec})
+    eventually(lambda: said_of(place, *train) == "Initializing", 30.0)
+    owner = {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "name": "train",
+        "uid": object_of(place, *train)["metadata"]["uid"],
+        "controller": True,
+    }
+    meta = {"name": "train", "labels": {labels.ORIGINATED_FROM_KIND: "RayJob"}, "ownerReferences": [owner]}
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "other", "image": "other"}]}}
+    place.create("batch/v1/jobs", {"metadata": meta, "spec": {"template": template, "suspend": True}})
+    patch(place, *train, {"spec": {"suspend": True}})
+    eventually(lambda: said_of(place, *train) == "Suspended", 30.0)
+    patch(place, *train, {"spec": {"suspend": False}})
+    eventually(lambda: not object_of(place, *train), 90.0)
+
+
+def said_of(place: Place, resource: str, name: str) -> str:
+    return str(object_of(place, resource, name).get("status", {}).get("jobDeploymentStatus", ""))
 
 
 def is_ready(pod: dict[str, Any]) -> bool:
