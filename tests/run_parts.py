@@ -21,6 +21,8 @@ PURE = [
     "rayfleet/planning",
     "rayfleet/resources",
     "rayfleet/raycluster",
+    "rayfleet/rayjob",
+    "rayfleet/rayservice",
     "rayfleet/diagnosis",
     "rayfleet/ray/answer.py",
     "rayfleet/ray/jobs.py",
@@ -35,7 +37,18 @@ PARTS: dict[str, list[list[str]]] = {
         [str(BIN / "mypy"), "--strict", *PURE],
     ],
     "decisions": [
-        [*PYTEST, "tests/api", "tests/ray", "tests/planning", "tests/resources", "tests/raycluster", "tests/house", "tests/docs"]
+        [
+            *PYTEST,
+            "tests/api",
+            "tests/ray",
+            "tests/planning",
+            "tests/resources",
+            "tests/raycluster",
+            "tests/rayjob",
+            "tests/rayservice",
+            "tests/house",
+            "tests/docs",
+        ]
     ],
     "simulator": [[*PYTEST, "tests/sim"], [sys.executable, "-m", "rayfleet.sim.many", "4500", "250", "11112"]],
     "client and runtime": [[*PYTEST, "tests/kube", "tests/runtime", "-m", "not testbed"]],
