@@ -60,7 +60,9 @@ def initializing(observed: Observed, service: RayService, roles: Roles, applicat
     if timed_out(observed, service, roles):
         told = "No cluster served within the initializing timeout; a change of the spec tries again"
         return Condition("Ready", "False", "InitializingTimeout", told)
-    why = complaints(observed, roles.pending, applications) if roles.pending else trouble(observed, "clusters")
+    why = trouble(observed, "clusters")
+    if roles.pending:
+        why = silent(observed, roles.pending) or complaints(observed, roles.pending, applications)
     return Condition("Ready", "False", "Initializing", why or "The first cluster is being made ready")
 
 
@@ -107,7 +109,7 @@ def silent(observed: Observed, member: Member) -> str:
     if member.target is None or heard is None:
         return f"the head of RayCluster {member.name} does not run"
     if isinstance(heard.answer, Refused):
-        return f"the dashboard of RayCluster {member.name} answers with an error ({heard.answer.code})"
+        return f"the dashboard of RayCluster {member.name} answers {heard.answer.code}: {last_line(heard.answer.text)}"
     if isinstance(heard.answer, NotFound):
         return f"the dashboard of RayCluster {member.name} knows nothing of Serve"
     return f"the dashboard of RayCluster {member.name} does not answer"

@@ -84,12 +84,12 @@ def events(observed: Observed, service: RayService, parts: Roles) -> tuple[Event
 
 def waiting(observed: Observed, service: RayService, parts: Roles, told: Deployment) -> float | None:
     """Seconds until something is due that no change tells of."""
-    waits = [*generations.waiting(observed, service, parts), *silences(observed, parts.active)]
+    waits = [*generations.waiting(observed, service, parts), *silences(parts.active or parts.pending, observed)]
     waits += [wait for wait in (observed.next_try(), told.wait) if wait is not None]
     return max(min(waits), 0.1) if waits else None
 
 
-def silences(observed: Observed, member: Member | None) -> list[float]:
+def silences(member: Member | None, observed: Observed) -> list[float]:
     """When a dashboard will have said nothing for so long that it is told."""
     since = silent_since(member) if member else None
     left = since + SILENCE - observed.now if since is not None else 0.0

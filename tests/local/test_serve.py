@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,24 +79,29 @@ def config(word: str = "fruit") -> str:
     return json.dumps({"applications": applications})
 
 
-def cluster(path: str, rev: str = "1") -> dict[str, Any]:
+def cluster(paths: Sequence[str], rev: str = "1") -> dict[str, Any]:
+    """`paths` are on this machine, and mounted: a Pod has a /tmp of its own."""
     pod = template("2Gi")
-    pod["spec"]["containers"][0]["env"] += [{"name": "PYTHONPATH", "value": path}, {"name": "REV", "value": rev}]
+    ray = pod["spec"]["containers"][0]
+    places = [f"/mnt/{number}" for number in range(len(paths))]
+    ray["env"] += [{"name": "PYTHONPATH", "value": ":".join(places)}, {"name": "REV", "value": rev}]
+    ray["volumeMounts"] = [{"name": f"place-{number}", "mountPath": place} for number, place in enumerate(places)]
+    pod["spec"]["volumes"] = [{"name": f"place-{number}", "hostPath": {"path": path}} for number, path in enumerate(paths)]
     return {"rayVersion": "2.60.0", "headGroupSpec": {"rayStartParams": STORE, "template": pod}, "workerGroupSpecs": []}
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+def path(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """Where the Pods find the application, and Serve's own needs."""
     place = tmp_path_factory.mktemp("shop")
     (place / "shop.py").write_text(APP)
     found = importlib.util.find_spec("starlette")
     assert found is not None and found.origin is not None
-    return f"{place}:{Path(found.origin).parent.parent}"
+    return str(place), str(Path(found.origin).parent.parent)
 
 
 @pytest.fixture(scope="module")
-def shop(ray_fleet: Fleet, path: str) -> Fleet:
+def shop(ray_fleet: Fleet, path: tuple[str, str]) -> Fleet:
     ray_fleet.up()
     spec = {"serveConfigV2": config(), "rayClusterConfig": cluster(path), "rayClusterDeletionDelaySeconds": 5}
     ray_fleet.apply({"apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": "shop"}, "spec": spec})
@@ -147,7 +153,7 @@ def test_two_applications_come_up(shop: Fleet) -> None:
     assert {name: each["status"] for name, each in applications.items()} == {"fruit": "RUNNING", "sums": "RUNNING"}
 
 
-def test_a_cluster_is_replaced_under_load_and_no_request_fails(load: Fleet, path: str) -> None:
+def test_a_cluster_is_replaced_under_load_and_no_request_fails(load: Fleet, path: tuple[str, str]) -> None:
     (first,) = clusters(load)
     edit(load, rayClusterConfig=cluster(path, rev="2"))
     eventually(lambda: first not in clusters(load) and is_ready(load), 240.0, "the second cluster serves alone")

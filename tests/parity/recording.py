@@ -38,7 +38,8 @@ class Recording:
 
 
 def names() -> list[str]:
-    return sorted(path.stem for path in DIRECTORY.glob("*.json"))
+    """Of those about RayClusters."""
+    return sorted(path.stem for path in DIRECTORY.glob("*.json") if not path.stem.startswith("rayservice-"))
 
 
 @cache

@@ -127,7 +127,9 @@ class Stage:
 def belongs(obj: Json) -> bool:
     """By its owner; a claim that is kept has none."""
     owners = obj["metadata"].get("ownerReferences") or ()
-    return any(owner["kind"] == "RayCluster" for owner in owners) or (not owners and obj["kind"] == PERSISTENTVOLUMECLAIMS.kind)
+    return any(owner["kind"] in ("RayCluster", "RayService") for owner in owners) or (
+        not owners and obj["kind"] == PERSISTENTVOLUMECLAIMS.kind
+    )
 
 
 def slot(pod: Json) -> tuple[int, int, str]:

@@ -130,7 +130,7 @@ def test_an_erased_status_is_made_again_and_nothing_else_happens() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "told"),
-    [(Refused(500, "boom"), "answers with an error (500)"), (Unreachable("refused"), "does not answer")],
+    [(Refused(500, "boom"), "answers 500: boom"), (Unreachable("refused"), "does not answer")],
 )
 def test_a_dashboard_that_says_nothing_for_long_makes_the_service_unready(answer: object, told: str) -> None:
     story, name = serving()
