@@ -19,6 +19,7 @@ COMMANDS = {
     "get": "get",
     "delete": "delete",
     "scale": "scale",
+    "rollout": "rollout",
     "logs": "logs",
     "explain": "explain",
     "doctor": "doctor",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -80,10 +80,10 @@ class Unreachable:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Ray answered with an error of its own."""
+    """Ray answered with an error of its own. The text is not compared: it may name a time or a process."""
 
     code: int
-    text: str
+    text: str = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,102 @@
+"""`rayfleet rollout`, against the embedded API server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from rayfleet.api.crds import crds
+from rayfleet.api.meta import RAYCLUSTERS, RAYSERVICES
+from rayfleet.cli.output import dump_yaml
+from rayfleet.kube.client import Client
+from rayfleet.kube.connection import load_kubeconfig
+from rayfleet.sim.service_specs import cluster_spec, document
+from tests.cli.api import api_server
+
+Type = Callable[..., Result]
+STATUS = {
+    "activeServiceStatus": {
+        "rayClusterName": "shop-one",
+        "applicationStatuses": {"fruit": {"status": "RUNNING", "serveDeploymentStatuses": {"Stand": {"status": "HEALTHY"}}}},
+    },
+    "pendingServiceStatus": {"rayClusterName": "shop-two", "applicationStatuses": {"fruit": {"status": "DEPLOYING"}}},
+    "conditions": [
+        {"type": "Ready", "status": "True", "reason": "NonZeroServeEndpoints", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with api_server(tmp_path_factory.mktemp("api")) as path:
+        yield path
+
+
+@pytest.fixture
+def typed(invoke: Type, server: Path) -> Iterator[Type]:
+    def run(*words: str, text: str = "", code: int = 0) -> Result:
+        result = invoke(*words, "--kubeconfig", str(server), input=text)
+        assert result.exit_code == code, (words, result.output, result.exception)
+        return result
+
+    service = document(rayClusterConfig=cluster_spec(env="2"))
+    service["metadata"] = {"name": "shop"}
+    cluster = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "shop-one"}, "spec": cluster_spec()}
+    run("apply", "-f", "-", text="---\n".join(map(dump_yaml, crds())))
+    run("apply", "-f", "-", text="---\n".join(map(dump_yaml, (service, cluster))))
+    yield run
+    for kind in ("rayservices", "rayclusters"):
+        run("delete", kind, "--all")
+
+
+def shop(server: Path, **status: Any) -> dict[str, Any]:
+    async def ask() -> dict[str, Any]:
+        async with Client(load_kubeconfig(server)) as client:
+            if status:
+                await client.patch(RAYSERVICES, "shop", "default", {"status": status}, subresource="status")
+            found: dict[str, Any] = await client.get(RAYSERVICES, "shop", "default")
+            return found
+
+    return asyncio.run(ask())
+
+
+def test_the_status_is_a_tree(typed: Type, server: Path) -> None:
+    shop(server, **STATUS)
+    assert typed("rollout", "status", "rayservice/shop").output.splitlines() == [
+        "rayservice/shop",
+        "  Ready: True (NonZeroServeEndpoints)",
+        "  raycluster/shop-one takes the traffic",
+        "    application fruit: RUNNING",
+        "      deployment Stand: HEALTHY",
+        "  raycluster/shop-two is to take it",
+        "    application fruit: DEPLOYING",
+    ]
+
+
+def test_it_is_paused_and_resumed(typed: Type, server: Path) -> None:
+    assert typed("rollout", "pause", "shop").output == "rayservice.ray.io/shop paused\n"
+    assert shop(server)["metadata"]["annotations"]["rayfleet.dev/paused"] == "true"
+    assert "  paused: " in typed("rollout", "status", "shop").output
+    typed("rollout", "resume", "shop")
+    assert "rayfleet.dev/paused" not in shop(server)["metadata"].get("annotations", {})
+
+
+def test_undone_the_service_has_the_spec_of_the_cluster_that_serves(typed: Type, server: Path) -> None:
+    assert "nothing to go back to" in typed("rollout", "undo", "shop", code=1).output
+    shop(server, **STATUS)
+    typed("rollout", "undo", "shop")
+
+    async def cluster() -> Any:
+        async with Client(load_kubeconfig(server)) as client:
+            return await client.get(RAYCLUSTERS, "shop-one", "default")
+
+    assert shop(server)["spec"]["rayClusterConfig"] == asyncio.run(cluster())["spec"]
+
+
+def test_only_services_are_rolled_out(typed: Type) -> None:
+    assert "write rayservice/NAME instead of raycluster/one" in typed("rollout", "status", "raycluster/one", code=2).output
