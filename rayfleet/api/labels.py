@@ -43,6 +43,9 @@ JOB_FINALIZER = "ray.io/rayjob-finalizer"
 
 SUBMISSION_MODE = "ray.io/job-submission-mode"
 
+CRON_JOB = "ray.io/cronjob-name"
+SCHEDULED_AT = "ray.io/cronjob-scheduled-timestamp"
+
 TRIES = "rayfleet.dev/tries"
 """On a RayJob: the tries that are over, as JSON (`rayjob.tries`). Absent means none."""
 

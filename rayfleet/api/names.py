@@ -15,6 +15,7 @@ CLUSTER_NAME_LIMIT = 53
 SERVICE_NAME_LIMIT = 47
 JOB_NAME_LIMIT = 63
 RAY_JOB_NAME_LIMIT = 47
+CRON_JOB_NAME_LIMIT = 36
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
@@ -108,6 +109,11 @@ def service_cluster_name(service: str, uid: str, hash: str, taken: Collection[st
 def job_cluster_name(job: str, uid: str, number: int) -> str:
     """Of the cluster that a RayJob of that UID makes for one of its tries: who makes it twice gets `AlreadyExists`."""
     return f"{job}-{suffix(uid, 'cluster', number)}"
+
+
+def cron_job_name(cron: str, due: float) -> str:
+    """Of the RayJob of a time (seconds since 1970), as KubeRay names it: who makes it twice gets `AlreadyExists`."""
+    return f"{cron}-{int(due) // 60}"
 
 
 def submission_id(job: str, uid: str, number: int) -> str:

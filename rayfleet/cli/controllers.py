@@ -7,8 +7,9 @@ from typing import Any
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import Undecodable, decode, decode_cluster, decode_job
 from rayfleet.api.labels import CLEANUP_JOBS_SELECTOR, CLUSTER, RAY_PODS_SELECTOR, SERVE, SUBMITTERS_SELECTOR
-from rayfleet.api.meta import CERTIFICATES, ENDPOINTSLICES, JOBS, PODS, RAYCLUSTERS, RAYJOBS, RAYSERVICES, SERVICES, Resource
+from rayfleet.api.meta import CERTIFICATES, ENDPOINTSLICES, JOBS, PODS, RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES, SERVICES, Resource
 from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.raycronjob import RayCronJob
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.rayservice import RayService
 from rayfleet.api.views import (
@@ -29,6 +30,8 @@ from rayfleet.raycluster.metrics import measure
 from rayfleet.raycluster.observe import Observer
 from rayfleet.raycluster.plan import plan
 from rayfleet.raycluster.pods import is_progress
+from rayfleet.raycronjob import observe as cron_observe
+from rayfleet.raycronjob import plan as cron_plan
 from rayfleet.rayjob import observe as job_observe
 from rayfleet.rayjob import plan as job_plan
 from rayfleet.rayservice import metrics as service_metrics
@@ -41,7 +44,8 @@ from rayfleet.runtime.kind import Child, Kind
 def kinds_of(configuration: Configuration, pool: Pool | None = None) -> tuple[Kind[Any], ...]:
     """Every kind that is reconciled; without a pool those that speak to Ray are left out. Of Pods only Ray's are watched; of Services all,
     as one of ours carries no label of its own."""
-    return (clusters(configuration), *((services(configuration, pool), jobs(configuration, pool)) if pool else ()))
+    spoken_to = (services(configuration, pool), jobs(configuration, pool)) if pool else ()
+    return (clusters(configuration), *spoken_to, *((cron_jobs(configuration),) if configuration.gate("RayCronJob") else ()))
 
 
 def resources_of(configuration: Configuration) -> frozenset[Resource]:
@@ -108,6 +112,22 @@ def jobs(configuration: Configuration, pool: Pool) -> Kind[Any]:
         outside=desk,
         required=False,
     )
+
+
+def cron_jobs(configuration: Configuration) -> Kind[Any]:
+    return Kind(
+        resource=RAYCRONJOBS,
+        type=RayCronJob,
+        children=(Child(RAYJOBS, RayJob, decode=decode_job),),
+        observe=cron_observe.Observer(configuration),
+        plan=cron_plan.plan,
+        decode=decode_cron_job,
+        required=False,
+    )
+
+
+def decode_cron_job(raw: bytes) -> RayCronJob | Undecodable:
+    return decode(raw, RayCronJob)
 
 
 def decode_service_kind(raw: bytes) -> RayService | Undecodable:

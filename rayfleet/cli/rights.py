@@ -88,7 +88,15 @@ NETWORK = (Right("networking.k8s.io", "networkpolicies", CHILD),)
 STORES = (Right("", "persistentvolumeclaims", CHILD),)  # delete is never used: asked for as that of Secrets, when a claim's owner changes
 """For gcsFaultToleranceOptions with RocksDB, while the gate GCSFaultToleranceEmbeddedStorage is on."""
 
-GATED = (*NETWORK, *CERTIFICATES, *STORES)
+CRON_JOBS = (
+    Right("ray.io", "raycronjobs", ("list", "watch")),
+    Right("ray.io", "raycronjobs/status", ("patch",)),
+    Right("ray.io", "raycronjobs/finalizers", ("update",)),  # as that of rayclusters
+    Right("ray.io", "rayjobs", ("create",)),
+)
+"""For RayCronJobs, while the gate RayCronJob is on."""
+
+GATED = (*CRON_JOBS, *NETWORK, *CERTIFICATES, *STORES)
 """For what is off unless a feature gate is turned on."""
 
 INGRESS = (Right("networking.k8s.io", "ingresses", CHILD),)

@@ -13,6 +13,7 @@ from rayfleet.api.names import head_service_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation.ray_job import SIDECAR
+from rayfleet.resources.cluster_document import cluster_document
 from rayfleet.resources.ownership import identifier, owned_by
 from rayfleet.resources.pod_template import object_of
 from rayfleet.resources.services import head_service
@@ -30,7 +31,8 @@ def job_cluster(job: RayJob, name: str, submission: bytes, config: Configuration
     """The cluster of one try. It carries the job's labels and annotations; in SidecarMode its head submits, and ends with the job."""
     meta, mode = job.metadata, job.spec.submission_mode
     notes = {name: value for name, value in (meta.annotations or {}).items() if name not in NOT_COPIED}
-    spec: Manifest = msgspec.json.decode(msgspec.json.encode(job.spec.ray_cluster_spec))
+    assert job.spec.ray_cluster_spec is not None
+    spec = cluster_document(job.spec.ray_cluster_spec)
     if mode == SIDECAR:
         notes[labels.DISABLE_HEAD_RESTART] = "true"
         spec = with_sidecar(job, name, spec, submission, config)

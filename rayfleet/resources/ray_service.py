@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-import msgspec
-
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import RAYSERVICES
@@ -14,6 +12,7 @@ from rayfleet.api.names import head_service_name, serve_service_name, service_cl
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayservice import RayService
 from rayfleet.resources import ports
+from rayfleet.resources.cluster_document import cluster_document
 from rayfleet.resources.cluster_hash import cluster_hash
 from rayfleet.resources.ownership import identifier
 from rayfleet.resources.pod_template import object_of
@@ -62,7 +61,7 @@ def service_cluster(service: RayService, name: str, config: Configuration, serve
             "annotations": notes,
             "ownerReferences": [owner_of(service)],
         },
-        "spec": msgspec.json.decode(msgspec.json.encode(spec)),
+        "spec": cluster_document(spec),
     }
 
 

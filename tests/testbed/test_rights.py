@@ -54,6 +54,7 @@ NO_REQUEST = {
     ("update", "ray.io/rayclusters/finalizers"),
     ("update", "ray.io/rayservices/finalizers"),
     ("update", "ray.io/rayjobs/finalizers"),
+    ("update", "ray.io/raycronjobs/finalizers"),
     ("delete", "secrets"),
     ("delete", "persistentvolumeclaims"),
 } | {(verb, f"{right.group}/{right.resource}".lstrip("/")) for right in HANDED_ON for verb in right.verbs}
@@ -81,12 +82,13 @@ def certified(plane: ControlPlane, tmp_path: Path) -> Iterator[None]:
 
 async def test_every_right_is_used_and_none_is_missed(operators: Operators, place: Place, certified: None, tmp_path: Path) -> None:
     take_names(place)
-    gates = "RayClusterNetworkPolicy=true,RayClusterMTLS=true,GCSFaultToleranceEmbeddedStorage=true"
+    gates = "RayCronJob=true,RayClusterNetworkPolicy=true,RayClusterMTLS=true,GCSFaultToleranceEmbeddedStorage=true"
     operator = operators.start("--feature-gates", gates)
     live_a_life(place)
     live_with_a_store(place)
     live_as_a_service(place)
     live_as_a_job(place)
+    live_by_the_clock(place)
     await tell_the_same_again(operators, place)
     assert operator.process.stop() == 0
     mine = ("", place.name, SYSTEM_NAMESPACE)  # namespaces of other tests may still be going away, and then nothing is made in them
@@ -257,6 +259,17 @@ def live_as_a_job(place: Place) -> None:
     eventually(lambda: said_of(place, *train) == "Suspended", 30.0)
     patch(place, *train, {"spec": {"suspend": False}})
     eventually(lambda: not object_of(place, *train), 90.0)
+
+
+def live_by_the_clock(place: Place) -> None:
+    """One job, which is suspended and so makes nothing."""
+    of = cluster("unused", workers=0)["spec"]
+    template = {"entrypoint": "true", "suspend": True, "shutdownAfterJobFinishes": True, "rayClusterSpec": of}
+    spec = {"schedule": "@every 2s", "jobTemplate": template}
+    often = ("ray.io/v1/raycronjobs", "often")
+    place.create(often[0], {"apiVersion": "ray.io/v1", "kind": "RayCronJob", "metadata": {"name": "often"}, "spec": spec})
+    eventually(lambda: object_of(place, *often).get("status", {}).get("lastScheduleTime"), 30.0)
+    place.plane.request("DELETE", place.path(*often))
 
 
 def said_of(place: Place, resource: str, name: str) -> str:

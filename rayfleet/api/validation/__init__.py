@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from msgspec.structs import replace
+
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import Undecodable
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import ObjectMeta
 from rayfleet.api.raycluster import RayCluster, RayClusterSpec
+from rayfleet.api.raycronjob import RayCronJob
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.rayservice import RayService
 from rayfleet.api.validation.auth import auth_faults
@@ -19,7 +22,8 @@ from rayfleet.api.validation.cluster_names import group_name_faults, name_faults
 from rayfleet.api.validation.fault_tolerance import fault_tolerance_faults
 from rayfleet.api.validation.history import history_faults
 from rayfleet.api.validation.network import network_faults
-from rayfleet.api.validation.ray_job import CLUSTER_SPEC, job_kind_faults
+from rayfleet.api.validation.ray_cron_job import cron_name_faults
+from rayfleet.api.validation.ray_job import CLUSTER_SPEC, job_kind_faults, spec_kind_faults
 from rayfleet.api.validation.ray_service import CLUSTER, service_kind_faults
 from rayfleet.api.validation.replicas import replica_faults
 from rayfleet.api.validation.services import service_faults
@@ -28,7 +32,7 @@ from rayfleet.api.validation.subject import Subject, subject_of
 from rayfleet.api.validation.templates import template_faults
 from rayfleet.api.validation.tls import tls_faults
 
-__all__ = ["Fault", "validate_cluster", "validate_cluster_spec", "validate_job", "validate_service"]
+__all__ = ["Fault", "validate_cluster", "validate_cluster_spec", "validate_cron_job", "validate_job", "validate_service"]
 
 TOPICS: tuple[Callable[[Subject], Iterator[Fault]], ...] = (
     group_name_faults,
@@ -74,6 +78,17 @@ def validate_job(job: RayJob | Undecodable, config: Configuration) -> tuple[Faul
     spec = job.spec.ray_cluster_spec
     cluster = validate_cluster_spec(spec, job.metadata, config, CLUSTER_SPEC) if spec is not None else ()
     return distinct((*job_kind_faults(job, config), *cluster))
+
+
+def validate_cron_job(cron: RayCronJob | Undecodable, config: Configuration) -> tuple[Fault, ...]:
+    """All faults of a RayCronJob but those of its schedule and of `runtimeEnvYAML`. Never raises."""
+    if isinstance(cron, Undecodable):
+        return cron.faults
+    template, path = cron.spec.job_template, "spec.jobTemplate"
+    found = [replace(fault, path=fault.path.replace("spec", path, 1)) for fault in spec_kind_faults(template, config)]
+    spec = template.ray_cluster_spec
+    cluster = validate_cluster_spec(spec, cron.metadata, config, f"{path}.rayClusterSpec") if spec is not None else ()
+    return distinct((*cron_name_faults(cron.metadata.name), *found, *cluster))
 
 
 def spec_faults(subject: Subject) -> Iterator[Fault]:
