@@ -30,7 +30,7 @@ def command(files: tuple[str, ...], namespace: str, output: str, file: str | Non
     from rayfleet.sim.ideal import Refused, render
 
     try:
-        created = render(clusters_of(files, namespace), configuration_of(file, gates, os.environ))
+        created = render(clusters_of(files, namespace, ("RayCluster", "RayJob")), configuration_of(file, gates, os.environ))
     except Refused as refusal:
         if output == "json":
             click.echo("[]")
@@ -41,11 +41,11 @@ def command(files: tuple[str, ...], namespace: str, output: str, file: str | Non
         click.echo("---\n".join(dump_yaml(each) for each in created), nl=False)
 
 
-def clusters_of(files: tuple[str, ...], namespace: str) -> list[dict[str, Any]]:
-    """The RayClusters of files, each with a namespace. Raises Failure when there is none, BadManifest."""
+def clusters_of(files: tuple[str, ...], namespace: str, kinds: tuple[str, ...] = ("RayCluster",)) -> list[dict[str, Any]]:
+    """The RayClusters of files, or objects of other kinds too, each with a namespace. Raises Failure when there is none, BadManifest."""
     from rayfleet.cli.manifests import load_manifests
 
-    found = [each.sendable() for each in load_manifests(files) if each.kind == "RayCluster"]
+    found = [each.sendable() for each in load_manifests(files) if each.kind in kinds]
     if not found:
-        raise Failure(f"no RayCluster in {', '.join(files)}")
+        raise Failure(f"no {' or '.join(kinds)} in {', '.join(files)}")
     return [each | {"metadata": {"namespace": namespace} | each["metadata"]} for each in found]

@@ -19,6 +19,7 @@ from rayfleet.api.fault import Fault
 from rayfleet.api.meta import CERTIFICATES, JOBS, PERSISTENTVOLUMECLAIMS, PODS, RAYCLUSTERS, SERVICES, Key, Resource
 from rayfleet.api.names import claim_name
 from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.rayjob import RayJob
 from rayfleet.planning.actions import Action, AddFinalizer, Create, Fence, Patch, RemoveFinalizer
 from rayfleet.planning.plan import Plan
 from rayfleet.raycluster.children import others
@@ -26,6 +27,7 @@ from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.plan import plan
 from rayfleet.raycluster.validity import faults_of
 from rayfleet.sim.cache import view
+from rayfleet.sim.ideal_job import is_job, job_children, job_faults, typed_job
 from rayfleet.sim.kubelet import key_of, running
 from rayfleet.sim.store import Obj, Request, Store, owner_uid
 
@@ -49,7 +51,7 @@ class Still:
 
 
 def render(objects: Sequence[Obj], config: Configuration, now: float = 0.0) -> list[Obj]:
-    """Every object that the operator would create for the RayClusters among the objects, as sent, in order of creation.
+    """Every object that the operator would create for the RayClusters and RayJobs among the objects, as sent, in order of creation.
 
     `objects` are manifests as parsed from YAML; those of other kinds are passed over. UIDs are made from namespace and name, so that the
     output is stable. `now` is in seconds since 1970. Raises `Refused` when a spec is refused, RuntimeError when no end is reached.
@@ -57,6 +59,8 @@ def render(objects: Sequence[Obj], config: Configuration, now: float = 0.0) -> l
     created: list[Obj] = []
     refused: dict[str, tuple[Fault, ...]] = {}
     for obj in objects:
+        if is_job(obj):
+            created += rendered_job(obj, config, now, refused)
         if not is_cluster(obj):
             continue
         cluster = typed(obj)
@@ -130,6 +134,20 @@ def owns(cluster: RayCluster | Undecodable, child: Obj) -> bool:
         PERSISTENTVOLUMECLAIMS.kind,
         claim_name(meta.name),
     )
+
+
+def rendered_job(obj: Obj, config: Configuration, now: float, refused: dict[str, tuple[Fault, ...]]) -> Iterator[Obj]:
+    """What a RayJob makes, and what its cluster makes."""
+    meta = {"namespace": "default", **obj["metadata"]}
+    job = typed_job({**obj, "metadata": meta}, uid_of(meta["namespace"], meta["name"]))
+    faults = job_faults(job, config, now)
+    if faults or not isinstance(job, RayJob):
+        refused[f"{meta['namespace']}/{meta['name']}"] = faults
+        return
+    for child in job_children(job, config, now, uid_of(meta["namespace"], f"{meta['name']}/cluster")):
+        yield child
+        if is_cluster(child):
+            yield from rendered(child, config, now)
 
 
 def rendered(obj: Obj, config: Configuration, now: float) -> Iterator[Obj]:
