@@ -73,6 +73,8 @@ def test_good_services_have_no_fault(document: dict[str, Any]) -> None:
             ["spec.rayClusterConfig.headGroupSpec.headService.metadata.name"],
         ),
         (service(serveService={"spec": {"ports": "many"}}), ["spec.serveService.spec.ports"]),
+        (service(serveService={"spec": {"externalIPs": ["192.0.2.1"]}}), ["spec.serveService.spec.externalIPs"]),
+        (service(serveService={"spec": {"type": "ExternalName", "externalName": "x.test"}}), ["spec.serveService.spec.externalName"]),
         (incremental(autoscaled=False), ["spec.rayClusterConfig.enableInTreeAutoscaling"]),
         (incremental(stepSizePercent=0), ["spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent"]),
         (incremental(stepSizePercent=30, maxSurgePercent=20), ["spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent"]),

@@ -8,14 +8,12 @@ import msgspec
 
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
-from rayfleet.api.decode import checked
 from rayfleet.api.duration import parse_duration
 from rayfleet.api.fault import Fault, shown
-from rayfleet.api.model import model_of
 from rayfleet.api.names import DNS_1035, SERVICE_NAME_LIMIT
 from rayfleet.api.rayservice import ClusterUpgradeOptions, RayService
 from rayfleet.api.template import absent
-from rayfleet.api.validation.services import Service
+from rayfleet.api.validation.services import written_service_faults
 
 NONE, NEW_CLUSTER, INCREMENTAL = "None", "NewCluster", "NewClusterWithIncrementalUpgrade"
 STRATEGIES = (NEW_CLUSTER, INCREMENTAL, NONE)
@@ -26,7 +24,7 @@ def service_kind_faults(service: RayService, config: Configuration) -> Iterator[
     yield from name_faults(service.metadata.name)
     yield from timeout_faults(service)
     yield from cluster_faults(service)
-    yield from serve_service_faults(service)
+    yield from written_service_faults(service.spec.serve_service, "spec.serveService")
     delay = service.spec.ray_cluster_deletion_delay_seconds
     if delay is not None and delay < 0:
         yield Fault("spec.rayClusterDeletionDelaySeconds", f"{delay} is negative", "it must be 0 or more")
@@ -69,15 +67,6 @@ def cluster_faults(service: RayService) -> Iterator[Fault]:
     if isinstance(metadata, dict) and metadata.get("name"):
         path = f"{CLUSTER}.headGroupSpec.headService.metadata.name"
         yield Fault(path, f"{shown(metadata['name'])}: two clusters of one service would share it", "leave it out")
-
-
-def serve_service_faults(service: RayService) -> Iterator[Fault]:
-    raw = service.spec.serve_service
-    if absent(raw):
-        return
-    faults: list[Fault] = []
-    checked(msgspec.json.decode(raw), model_of(Service), "spec.serveService", faults)
-    yield from faults
 
 
 def upgrade_faults(service: RayService, config: Configuration) -> Iterator[Fault]:

@@ -34,20 +34,24 @@ class Service(Read, frozen=True, gc=False, rename="camel"):
 
 
 def service_faults(subject: Subject) -> Iterator[Fault]:
-    raw = subject.head.spec.head_service
-    if not absent(raw):
-        faults: list[Fault] = []
-        path = f"{subject.head.path}.headService"
-        pruned = checked(msgspec.json.decode(raw), model_of(Service), path, faults)
-        yield from faults
-        if not faults:
-            yield from diversions(msgspec.convert(pruned, Service).spec, f"{path}.spec")
+    yield from written_service_faults(subject.head.spec.head_service, f"{subject.head.path}.headService")
+
+
+def written_service_faults(raw: msgspec.Raw, path: str) -> Iterator[Fault]:
+    """Of a Service that a user writes and the operator makes."""
+    if absent(raw):
+        return
+    faults: list[Fault] = []
+    pruned = checked(msgspec.json.decode(raw), model_of(Service), path, faults)
+    yield from faults
+    if not faults:
+        yield from diversions(msgspec.convert(pruned, Service).spec, f"{path}.spec")
 
 
 def diversions(spec: ServiceSpec, path: str) -> Iterator[Fault]:
     """The operator would lend its right to whoever may not make such a Service (CVE-2020-8554, and Services that stand for other names)."""
-    rule = "it must be left out; who may create Services can make one beside the head's"
+    rule = "it must be left out; who may create Services can make one beside this one"
     if spec.external_ips:
         yield Fault(f"{path}.externalIPs", "takes what is sent to those addresses", rule)
     if spec.external_name or spec.type == "ExternalName":
-        yield Fault(f"{path}.externalName", "makes the head's name stand for another host", rule)
+        yield Fault(f"{path}.externalName", "makes its name stand for another host", rule)
