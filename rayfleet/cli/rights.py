@@ -47,7 +47,7 @@ SERVICES = (
 """For RayServices."""
 
 RAY_JOBS = (
-    Right("ray.io", "rayjobs", ("get", "list", "watch", "patch", "delete")),  # patch: a finalizer, annotations; delete: DeleteSelf
+    Right("ray.io", "rayjobs", ("list", "watch", "patch", "delete")),  # patch: a finalizer, annotations; delete: DeleteSelf
     Right("ray.io", "rayjobs/status", ("patch",)),
     Right("ray.io", "rayjobs/finalizers", ("update",)),  # as that of rayclusters
     Right("ray.io", "rayclusters", ("create", "delete")),
@@ -92,7 +92,7 @@ CRON_JOBS = (
     Right("ray.io", "raycronjobs", ("list", "watch")),
     Right("ray.io", "raycronjobs/status", ("patch",)),
     Right("ray.io", "raycronjobs/finalizers", ("update",)),  # as that of rayclusters
-    Right("ray.io", "rayjobs", ("create",)),
+    Right("ray.io", "rayjobs", ("get", "create")),  # get: who holds a name that is taken?
 )
 """For RayCronJobs, while the gate RayCronJob is on."""
 

@@ -262,12 +262,16 @@ def live_as_a_job(place: Place) -> None:
 
 
 def live_by_the_clock(place: Place) -> None:
-    """One job, which is suspended and so makes nothing."""
+    """One job, which is suspended and so makes nothing; and one whose name is taken."""
     of = cluster("unused", workers=0)["spec"]
     template = {"entrypoint": "true", "suspend": True, "shutdownAfterJobFinishes": True, "rayClusterSpec": of}
     spec = {"schedule": "@every 2s", "jobTemplate": template}
-    often = ("ray.io/v1/raycronjobs", "often")
-    place.create(often[0], {"apiVersion": "ray.io/v1", "kind": "RayCronJob", "metadata": {"name": "often"}, "spec": spec})
+    often, minute = ("ray.io/v1/raycronjobs", "often"), int(time.time()) // 60
+    for name in (names.cron_job_name("taken", at * 60) for at in (minute, minute + 1)):
+        place.create("ray.io/v1/rayjobs", {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": name}, "spec": template})
+    for name in ("taken", "often"):
+        place.create(often[0], {"apiVersion": "ray.io/v1", "kind": "RayCronJob", "metadata": {"name": name}, "spec": spec})
+    eventually(lambda: any("taken" in text for text in place.events("NameConflict")), 30.0)
     eventually(lambda: object_of(place, *often).get("status", {}).get("lastScheduleTime"), 30.0)
     place.plane.request("DELETE", place.path(*often))
 
