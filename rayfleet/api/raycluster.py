@@ -14,7 +14,9 @@ from rayfleet.api.declare import ABSENT, Declared, Int32, Int64, Opaque, Quantit
 from rayfleet.api.meta import Condition, ObjectMeta
 
 MAX_INT32 = 2**31 - 1
-MANAGERS = ("ray.io/kuberay-operator", "kueue.x-k8s.io/multikueue")
+OTHER_MANAGER = "kueue.x-k8s.io/multikueue"
+"""Who may be named in `managedBy` and is not this operator: what it manages is left alone."""
+MANAGERS = ("ray.io/kuberay-operator", OTHER_MANAGER)
 MANAGED_BY = schema(
     rules=(
         Rule("self == oldSelf", "managedBy is immutable"),

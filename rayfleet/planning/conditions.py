@@ -36,3 +36,14 @@ def is_true(conditions: Iterable[Condition], type: str) -> bool:
     """Is there a condition of the given type with status True? Absence means unknown, hence not true."""
     found = find(conditions, type)
     return found is not None and found.status == "True"
+
+
+def says(conditions: Iterable[Condition], verdict: Condition, generation: int) -> bool:
+    """Does the condition of the verdict's type say just this already, of this generation?"""
+    found = find(conditions, verdict.type)
+    return found is not None and (found.status, found.reason, found.message, found.observed_generation) == (
+        verdict.status,
+        verdict.reason,
+        verdict.message,
+        generation,
+    )

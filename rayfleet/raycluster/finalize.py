@@ -17,6 +17,8 @@ from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import JobView
 from rayfleet.planning.actions import Action, AddFinalizer, Create, RemoveFinalizer, Subject
 from rayfleet.planning.clock import parse_rfc3339
+from rayfleet.planning.finalizer import SCOPE, held
+from rayfleet.planning.finalizer import released as without
 from rayfleet.planning.plan import Plan
 from rayfleet.raycluster import head, workers
 from rayfleet.raycluster.observed import Observed
@@ -24,33 +26,16 @@ from rayfleet.raycluster.status import trouble_write
 from rayfleet.resources import gcs_ft
 from rayfleet.resources.gcs_cleanup import cleanup_job
 
-SCOPE = "finalizer"
 JOB_SCOPE = "job"
 TIMEOUT = 300.0  # seconds
-OWNER = Subject("RayCluster", "RayClusters")
 JOB = Subject("Redis clean-up Job", "Redis clean-up Jobs")
 
 
 def hold(observed: Observed, cluster: RayCluster) -> list[AddFinalizer]:
     """The finalizer of a cluster that lacks it: before it is there, nothing may be made that writes into Redis."""
-    held = cluster.metadata.finalizers or ()
-    wanted = gcs_ft.backend(cluster) == gcs_ft.REDIS and observed.config.enable_gcs_ft_redis_cleanup
-    if not wanted or labels.REDIS_FINALIZER in held:
+    if gcs_ft.backend(cluster) != gcs_ft.REDIS or not observed.config.enable_gcs_ft_redis_cleanup:
         return []
-    meta = cluster.metadata
-    add = AddFinalizer(
-        resource=RAYCLUSTERS,
-        namespace=meta.namespace,
-        name=meta.name,
-        resource_version=meta.resource_version,
-        finalizers=(*held, labels.REDIS_FINALIZER),
-        scope=SCOPE,
-        reason="its keys in Redis are to go with it",
-        subject=OWNER,
-        event="",
-        failed_event="FailedToAddFinalizer",
-    )
-    return [add]
+    return held(RAYCLUSTERS, cluster.metadata, labels.REDIS_FINALIZER, "its keys in Redis are to go with it")
 
 
 def finalize(observed: Observed) -> Plan:
@@ -125,20 +110,7 @@ def remains(observed: Observed) -> str:
 
 
 def release(observed: Observed, reason: str, event: str) -> RemoveFinalizer:
-    meta = observed.cluster.metadata
-    return RemoveFinalizer(
-        resource=RAYCLUSTERS,
-        namespace=meta.namespace,
-        name=meta.name,
-        resource_version=meta.resource_version,
-        finalizers=tuple(name for name in meta.finalizers or () if name != labels.REDIS_FINALIZER),
-        scope=SCOPE,
-        reason=reason,
-        subject=OWNER,
-        event=event,
-        failed_event="FailedToRemoveFinalizer",
-        warns=bool(event),
-    )
+    return without(RAYCLUSTERS, observed.cluster.metadata, labels.REDIS_FINALIZER, reason, event)
 
 
 def pods_going(observed: Observed) -> list[Action]:

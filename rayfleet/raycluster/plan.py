@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from rayfleet.api.decode import Undecodable
 from rayfleet.api.fault import Fault
-from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.raycluster import OTHER_MANAGER, RayCluster
 from rayfleet.planning.actions import Action, Delete
-from rayfleet.planning.conditions import find
+from rayfleet.planning.conditions import says
+from rayfleet.planning.finalizer import SCOPE as FINALIZER_SCOPE
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.raycluster import certificates, head, workers
 from rayfleet.raycluster.children import plan_children
 from rayfleet.raycluster.claim import plan_claim
 from rayfleet.raycluster.fences import SCOPE, settle
-from rayfleet.raycluster.finalize import SCOPE as FINALIZER_SCOPE
 from rayfleet.raycluster.finalize import finalize, hold
 from rayfleet.raycluster.judgement import valid
 from rayfleet.raycluster.observed import Observed
@@ -24,7 +24,6 @@ from rayfleet.raycluster.rivals import ASK_AGAIN
 from rayfleet.raycluster.status import refusal_write, status_write
 from rayfleet.raycluster.validity import faults_of
 
-OTHER_MANAGER = "kueue.x-k8s.io/multikueue"
 New = head.NewHead | workers.NewWorkers
 
 
@@ -70,13 +69,8 @@ def is_managed_elsewhere(observed: Observed) -> bool:
 
 def refuse(observed: Observed, faults: Sequence[Fault]) -> Plan:
     """Leave everything as it is and say what is wrong, once for each generation."""
-    told = find(observed.cluster.status.conditions, "Valid")
     verdict = valid(faults)
-    known = told and (told.status, told.message, told.observed_generation) == (
-        verdict.status,
-        verdict.message,
-        observed.cluster.metadata.generation,
-    )
+    known = says(observed.cluster.status.conditions, verdict, observed.cluster.metadata.generation)
     events = () if known else (Event("Warning", reason_of(faults), verdict.message, "Validate"),)
     return Plan(status=refusal_write(observed, faults), events=events)
 

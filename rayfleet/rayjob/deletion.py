@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -12,7 +11,8 @@ from rayfleet.api.meta import RAYCLUSTERS, RAYJOBS
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation.ray_job import DELETE_CLUSTER, DELETE_NONE, DELETE_SELF, DELETE_WORKERS
-from rayfleet.planning.actions import Action, AddFinalizer, Delete, Patch, RemoveFinalizer, Subject
+from rayfleet.planning.actions import Action, AddFinalizer, Delete, Patch, Subject
+from rayfleet.planning.finalizer import SCOPE, held, released
 from rayfleet.planning.plan import Plan
 from rayfleet.rayjob import deadlines
 from rayfleet.rayjob.cluster import NOUNS, delete
@@ -20,50 +20,28 @@ from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import State
 from rayfleet.rayjob.submission import plan_stop, stop_settled
 
-FINALIZER_SCOPE, SELF_SCOPE, WORKERS_SCOPE = "finalizer", "self", "workers"
+SELF_SCOPE, WORKERS_SCOPE = "self", "workers"
 OWNER = Subject("RayJob", "RayJobs")
 HARDER_FIRST = (DELETE_SELF, DELETE_CLUSTER, DELETE_WORKERS, DELETE_NONE)
 
 
 def hold(job: RayJob) -> list[AddFinalizer]:
     """The finalizer of a job that lacks it: before it is there nothing may be submitted."""
-    held = job.metadata.finalizers or ()
-    if labels.JOB_FINALIZER in held:
-        return []
-    reason = "its Ray job is to be stopped when it goes"
-    return [AddFinalizer(finalizers=(*held, labels.JOB_FINALIZER), reason=reason, failed_event="FailedToAddFinalizer", **on_self(job))]
+    return held(RAYJOBS, job.metadata, labels.JOB_FINALIZER, "its Ray job is to be stopped when it goes")
 
 
 def release(observed: Observed) -> Plan:
     """The plan for a job that was deleted: one best-effort stop, and no longer wait than its grace."""
     job = observed.job
-    held = job.metadata.finalizers or ()
-    if labels.JOB_FINALIZER not in held:
+    if labels.JOB_FINALIZER not in (job.metadata.finalizers or ()):
         return Plan()
     begun = deadlines.time_of(job.metadata.deletion_timestamp)
     over = not isinstance(job, RayJob) or job.status.job_deployment_status in (State.COMPLETE, State.FAILED, State.SUSPENDED)
     if isinstance(job, RayJob) and not over and not stop_settled(observed, job, begun, deadlines.DELETION_GRACE):
         return Plan((), None, max(begun + deadlines.DELETION_GRACE - observed.now, 0.1), (), tuple(plan_stop(observed, job)))
-    if wait := observed.held_back(FINALIZER_SCOPE):
+    if wait := observed.held_back(SCOPE):
         return Plan(requeue_after=wait)
-    kept = tuple(name for name in held if name != labels.JOB_FINALIZER)
-    remove = RemoveFinalizer(
-        finalizers=kept, reason="nothing of its Ray job runs on", failed_event="FailedToRemoveFinalizer", **on_self(job)
-    )
-    return Plan((remove,))
-
-
-def on_self(job: Any) -> dict[str, Any]:
-    meta = job.metadata
-    return {
-        "resource": RAYJOBS,
-        "namespace": meta.namespace,
-        "name": meta.name,
-        "resource_version": meta.resource_version,
-        "scope": FINALIZER_SCOPE,
-        "subject": OWNER,
-        "event": "",
-    }
+    return Plan((released(RAYJOBS, job.metadata, labels.JOB_FINALIZER, "nothing of its Ray job runs on"),))
 
 
 def policies(observed: Observed, job: RayJob) -> Iterator[tuple[float, str]]:

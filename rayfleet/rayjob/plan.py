@@ -8,9 +8,11 @@ from rayfleet.api import labels
 from rayfleet.api.decode import Undecodable
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import RAYJOBS
+from rayfleet.api.raycluster import OTHER_MANAGER
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation import validate_job
 from rayfleet.planning.actions import Action, Fence
+from rayfleet.planning.finalizer import SCOPE as FINALIZER_SCOPE
 from rayfleet.planning.plan import Call, Event, Plan, StatusWrite
 from rayfleet.rayjob import cluster, deadlines, deletion, submission
 from rayfleet.rayjob.findings import find, state_of
@@ -19,7 +21,6 @@ from rayfleet.rayjob.states import Effect, State, Step
 from rayfleet.rayjob.status import MESSAGE_LIMIT, after_failure, status_write
 from rayfleet.rayjob.tries import Try, next_number, parse_tries, written
 
-OTHER_MANAGER = "kueue.x-k8s.io/multikueue"
 TRIES_SCOPE = "tries"
 
 
@@ -62,7 +63,7 @@ def unread(observed: Observed, job: Undecodable) -> Plan:
 def moved(observed: Observed, job: RayJob, state: State, step: Step, faults: Sequence[Fault]) -> Plan:
     """Into another state: nothing but the status, and before it what must be on the object. What the new state asks for is seen at once."""
     if step.state is State.INITIALIZING and (held := deletion.hold(job)):
-        return Plan(tuple(held) if not observed.held_back(deletion.FINALIZER_SCOPE) else (), None, observed.next_try())
+        return Plan(tuple(held) if not observed.held_back(FINALIZER_SCOPE) else (), None, observed.next_try())
     if state in (State.SUSPENDING, State.RETRYING) and step.state is not State.SUSPENDING and (fence := recorded(job)):
         return Plan((fence,) if not observed.held_back(TRIES_SCOPE) else (), None, observed.next_try())
     return Plan(status=status_write(observed, job, step, faults), requeue_after=0.0, events=told(job, step, faults))

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from rayfleet.api.decode import Undecodable
 from rayfleet.api.fault import Fault
+from rayfleet.api.raycluster import OTHER_MANAGER
 from rayfleet.api.rayservice import RayService
 from rayfleet.planning.actions import Action
-from rayfleet.planning.conditions import find
+from rayfleet.planning.conditions import says
+from rayfleet.planning.finalizer import SCOPE as FINALIZER_SCOPE
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.ray.serve_config import ServeConfig
 from rayfleet.rayservice import generations
 from rayfleet.rayservice.clusters import Roles, roles
-from rayfleet.rayservice.finalize import SCOPE as FINALIZER_SCOPE
 from rayfleet.rayservice.finalize import finalize, hold
 from rayfleet.rayservice.judgement import SILENCE, invalid, silent_since
 from rayfleet.rayservice.observed import Member, Observed
@@ -22,8 +23,6 @@ from rayfleet.rayservice.status import refusal_write, status_write
 from rayfleet.rayservice.suspension import everything
 from rayfleet.rayservice.traffic import plan_traffic
 from rayfleet.rayservice.validity import checked
-
-OTHER_MANAGER = "kueue.x-k8s.io/multikueue"
 
 
 def plan(observed: Observed) -> Plan:
@@ -59,13 +58,8 @@ def plan(observed: Observed) -> Plan:
 
 def refuse(observed: Observed, faults: Sequence[Fault]) -> Plan:
     """Leave everything as it is and say what is wrong, once for each generation."""
-    told = find(observed.service.status.conditions, "Ready")
     verdict = invalid(faults)
-    known = told and (told.reason, told.message, told.observed_generation) == (
-        verdict.reason,
-        verdict.message,
-        observed.service.metadata.generation,
-    )
+    known = says(observed.service.status.conditions, verdict, observed.service.metadata.generation)
     events = () if known else (Event("Warning", reason_of(faults), verdict.message, "Validate"),)
     return Plan(status=refusal_write(observed, faults), events=events)
 
