@@ -25,9 +25,9 @@ from testbed.process import Process
 CONTROLLERS = (
     "garbage-collector-controller,namespace-controller,serviceaccount-controller,root-ca-certificate-publisher-controller,"
     "endpointslice-controller,job-controller,cronjob-controller,disruption-controller,resourcequota-controller,"
-    "replicaset-controller,deployment-controller,ttl-after-finished-controller,validatingadmissionpolicy-status-controller,"
-    "persistentvolumeclaim-protection-controller,persistentvolume-protection-controller"
+    "replicaset-controller,deployment-controller,ttl-after-finished-controller,validatingadmissionpolicy-status-controller"
 )
+CLAIMS = ",persistentvolumeclaim-protection-controller,persistentvolume-protection-controller"
 # Not on by default, but on many real clusters: who sets blockOwnerDeletion must be allowed to set the owner's finalizers.
 ADMISSION = "OwnerReferencesPermissionEnforcement"
 SERVICES = "10.96.0.0/16"
@@ -44,10 +44,11 @@ class NotStarted(Exception):
 class ControlPlane:
     """`start` it, and `stop` it: at the interpreter's end it is stopped in any case, and the kernel sees to it when that is killed.
 
-    `users` get a token each (no rights: give them some). What they and all service accounts ask is in the audit log.
+    `users` get a token each (no rights: give them some). What they and all service accounts ask is in the audit log. With `claims` volume
+    claims that are deleted go once no Pod uses them; without, they keep their finalizer.
     """
 
-    def __init__(self, directory: Path, *, users: Sequence[str] = (), scheduler: bool = False) -> None:
+    def __init__(self, directory: Path, *, users: Sequence[str] = (), scheduler: bool = False, claims: bool = False) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         self.credentials = Credentials(directory / "credentials", ["127.0.0.1", SERVICES.replace(".0/16", ".1")], users)
@@ -55,6 +56,7 @@ class ControlPlane:
         self.audit_log = directory / "audit.jsonl"
         self.booted = 0.0  # seconds that the start took
         self._with_scheduler = scheduler
+        self._controllers = CONTROLLERS + (CLAIMS if claims else "")
         self._policy = directory / "audit-policy.json"
         self._policy.write_text(json.dumps(audit.policy(users)))
         self._ports = {"etcd": 0, "kube-apiserver": 0}
@@ -227,7 +229,7 @@ class ControlPlane:
             f"--kubeconfig={self.kubeconfig('manager')}",
             f"--service-account-private-key-file={self.credentials.service_account_key}",
             f"--root-ca-file={self.credentials.ca}",
-            f"--controllers={CONTROLLERS}",
+            f"--controllers={self._controllers}",
             "--leader-elect=false",
             "--secure-port=0",
             "--kube-api-qps=500",

@@ -12,7 +12,7 @@ from rayfleet.raycluster.children import OTHERS, UNREAD, target
 from tests.docs.tables import rows
 from tests.raycluster.vocabulary import cluster, observed
 
-PACKAGES = ("raycluster", "rayjob", "raycronjob", "rayservice", "runtime")
+PACKAGES = ("planning", "raycluster", "rayjob", "raycronjob", "rayservice", "runtime")
 KEYWORDS = ("event", "failed_event")
 TOLD = {"Event": 1, "_tell": 2, "_fail": 3, "release": 2}  # which argument is the reason
 RETURNS = ("reason_of",)

@@ -52,7 +52,7 @@ class Kubernetes:
 
     def __init__(self, directory: Path) -> None:
         self.directory, self.pods = directory, directory / "kubelet"
-        self.plane = ControlPlane(directory / "plane")
+        self.plane = ControlPlane(directory / "plane", claims=True)
         self.request, self.stop = self.plane.request, self.plane.stop
 
     def start(self) -> None:

@@ -29,7 +29,7 @@ def test_a_clusters_series_come_and_go_with_it(operators: Operators, place: Plac
 
     whole = operator.answer("/metrics")
     for line in (
-        'leader_election_master_status{name="rayfleet"} 1.0',
+        'leader_election_master_status{name="ray-operator-leader"} 1.0',
         'controller_runtime_reconcile_total{controller="raycluster",result="success"}',
         'workqueue_depth{controller="raycluster",name="raycluster"}',
     ):
