@@ -104,7 +104,7 @@ def jobs(configuration: Configuration, pool: Pool) -> Kind[Any]:
             Child(RAYCLUSTERS, RayCluster, decode=decode_cluster, calm=lives_on),
             Child(SERVICES, ServiceView, decode=decode_service),
             Child(PODS, PodView, labels=RAY_PODS_SELECTOR, calm=always_calm, through=RAYCLUSTERS),
-            Child(JOBS, JobView, labels=SUBMITTERS_SELECTOR),
+            Child(JOBS, JobView, labels=SUBMITTERS_SELECTOR, required=False),
         ),
         observe=job_observe.Observer(configuration, desk),
         plan=job_plan.plan,
