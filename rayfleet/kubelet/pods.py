@@ -73,10 +73,9 @@ class Pods:
         if pod.finished and not (self.house.settings.pods / uid).exists() and not pod.metadata.deletion_timestamp:
             return
         worker = self.workers[uid] = Worker(self.house, pod)
-        worker.task.add_done_callback(lambda task: self.let_go(uid, task))
+        worker.task.add_done_callback(lambda task: self.let_go(worker, task))
 
-    def let_go(self, uid: str, task: asyncio.Task[None]) -> None:
-        worker = self.workers[uid]
+    def let_go(self, worker: Worker, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()):
             log.error("pod %s: its worker failed", worker.pod.metadata.key, exc_info=error)
         self.drop(worker)

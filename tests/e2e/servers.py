@@ -112,7 +112,7 @@ class Embedded:
         self.process.stop()
 
 
-GATES = ("RayClusterMTLS", "RayClusterNetworkPolicy")
+GATES = ("RayClusterMTLS", "RayClusterNetworkPolicy", "GCSFaultToleranceEmbeddedStorage")
 
 
 class Site:

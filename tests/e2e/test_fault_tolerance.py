@@ -10,9 +10,10 @@ import pytest
 
 from rayfleet.api.names import claim_name
 from rayfleet.cli.ray_job import ask
-from tests.e2e.fleet import GONE, READY, Cluster, ray_cluster
+from tests.e2e.fleet import GONE, READY, Cluster
 from tests.e2e.redis import SERVER, Redis
 from tests.e2e.servers import Site
+from tests.local.ray import IMPATIENT, STORE, group, ray_cluster, template
 from tests.local.waiting import eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.ray, pytest.mark.namespaces]
@@ -30,18 +31,14 @@ class Counter:
 counter = Counter.options(name="counter", lifetime="detached", get_if_exists=True).remote()
 print("COUNTED", ray.get(counter.count.remote()))
 """
+PATIENT = {name: value for name, value in IMPATIENT.items() if "reconnect" not in name}
 WAIT = "import time; time.sleep(1000)"
 
 
 def stored(name: str, **options: Any) -> dict[str, Any]:
     """A head without CPUs and one worker, which waits as long for its head as the operator tells it to."""
-    made = ray_cluster(name, 1)
-    made["spec"]["gcsFaultToleranceOptions"] = options
-    made["spec"]["headGroupSpec"]["rayStartParams"] = {**made["spec"]["headGroupSpec"]["rayStartParams"], "num-cpus": "0"}
-    for group in (made["spec"]["headGroupSpec"], *made["spec"]["workerGroupSpecs"]):
-        (container,) = group["template"]["spec"]["containers"]
-        container["env"] = [each for each in container["env"] if "reconnect" not in each["name"]]
-    return made
+    head = {"rayStartParams": {**STORE, "num-cpus": "0"}, "template": template("2Gi", PATIENT)}
+    return ray_cluster(name, group("small", template=template("1Gi", PATIENT)), head=head, gcsFaultToleranceOptions=options)
 
 
 @pytest.fixture(scope="module")

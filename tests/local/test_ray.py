@@ -113,8 +113,10 @@ def test_a_pods_log_is_shown_and_tailed(fleet: Fleet) -> None:
 def test_a_deleted_cluster_leaves_no_pod_no_service_no_process_and_no_port(fleet: Fleet) -> None:
     pods = fleet.pods("real")
     processes = [process for name in pods for process in fleet.of_pod(name)]
+    homes = [fleet.state.pods / "pods" / pod["metadata"]["uid"] for pod in fleet.children("real")]
+    assert homes and all(home.exists() for home in homes)
     fleet.run("delete", "raycluster", "real")
     eventually(lambda: not fleet.children("real") and not fleet.children("real", "services"), 60.0, "no child is left")
     assert not [process for process in processes if process.alive]
     eventually(lambda: "dashboard/default/real-head-svc" not in json.loads(fleet.state.ports.read_text()))
-    assert not list((fleet.state.pods / "pods").iterdir())
+    assert not [home for home in homes if home.exists()]
