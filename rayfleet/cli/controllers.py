@@ -81,9 +81,7 @@ def services(configuration: Configuration, pool: Pool) -> Kind[Any]:
         resource=RAYSERVICES,
         type=RayService,
         children=(
-            Child(RAYCLUSTERS, RayCluster, decode=decode_cluster, calm=lives_on),
-            Child(SERVICES, ServiceView, decode=decode_service),
-            Child(PODS, PodView, labels=RAY_PODS_SELECTOR, calm=always_calm, through=RAYCLUSTERS),
+            *WITH_CLUSTERS,
             Child(ENDPOINTSLICES, SliceView, labels=SERVE, required=False, calm=always_calm, through=SERVICES),
         ),
         observe=service_observe.Observer(configuration, desk),
@@ -101,9 +99,7 @@ def jobs(configuration: Configuration, pool: Pool) -> Kind[Any]:
         resource=RAYJOBS,
         type=RayJob,
         children=(
-            Child(RAYCLUSTERS, RayCluster, decode=decode_cluster, calm=lives_on),
-            Child(SERVICES, ServiceView, decode=decode_service),
-            Child(PODS, PodView, labels=RAY_PODS_SELECTOR, calm=always_calm, through=RAYCLUSTERS),
+            *WITH_CLUSTERS,
             Child(JOBS, JobView, labels=SUBMITTERS_SELECTOR, required=False),
         ),
         observe=job_observe.Observer(configuration, desk),
@@ -149,3 +145,11 @@ def other(resource: Resource) -> Child:
     if resource == CERTIFICATES:
         return Child(resource, CertificateView, labels=CLUSTER, decode=decode_certificate, required=False)
     return Child(resource, ChildView, labels=CLUSTER, decode=decode_child, required=False, metadata_only=resource in UNREAD)
+
+
+WITH_CLUSTERS = (
+    Child(RAYCLUSTERS, RayCluster, decode=decode_cluster, calm=lives_on),
+    Child(SERVICES, ServiceView, decode=decode_service),
+    Child(PODS, PodView, labels=RAY_PODS_SELECTOR, calm=always_calm, through=RAYCLUSTERS),
+)
+"""What belongs to those who have clusters made for them."""

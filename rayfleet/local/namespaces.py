@@ -13,7 +13,6 @@ from rayfleet.local.identity import Identity, identify
 from rayfleet.local.state import State
 
 PROBE = "ip link set lo up && ip link add rf0 type bridge && ip link add rfv0 type veth peer name rfv1 && mount -t tmpfs tmpfs /run"
-READY_IN = 20.0
 WITHOUT = """What works all the same: everything that talks to a Kubernetes API (apply, get, delete, scale, logs, status, run, kubelet;
   name it with --kubeconfig or KUBECONFIG), and what needs no API at all: render, plan, crds, version."""
 

@@ -18,7 +18,7 @@ from rayfleet.kube.errors import ApiError
 from rayfleet.local import door
 from rayfleet.local.credentials import issue
 from rayfleet.local.find import find_door, find_holder
-from rayfleet.local.identity import Identity, stop
+from rayfleet.local.identity import stop
 from rayfleet.local.lock import locked
 from rayfleet.local.namespaces import require, start_holder
 from rayfleet.local.peers import surroundings
@@ -115,11 +115,3 @@ async def api_answers(state: State, kubeconfig: Path) -> None:
                 if time.monotonic() > deadline:
                     raise NotUp(f"the API server does not answer ({error}); its log is {state.log('apiserver')}") from error
             await asyncio.sleep(STEP)
-
-
-def holder_or_raise(state: State) -> Identity:
-    """The living holder. Raises NotUp."""
-    holder = find_holder(state)
-    if holder is None:
-        raise NotUp(f"no fleet runs in {state.path}; start one with: rayfleet up")
-    return holder

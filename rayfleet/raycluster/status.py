@@ -17,8 +17,6 @@ from rayfleet.planning.plan import StatusWrite
 from rayfleet.raycluster import counters, judgement
 from rayfleet.raycluster.observed import Observed
 
-CONDITIONS = ("HeadPodReady", "RayClusterProvisioned", "RayClusterSuspended", "RayClusterSuspending", "ReplicaFailure", "Valid")
-
 
 def status_write(observed: Observed, cluster: RayCluster) -> StatusWrite | None:
     """The change of a valid cluster's status; None when it says all this already."""

@@ -14,24 +14,13 @@ from rayfleet.api.rayservice import RayService
 from rayfleet.resources import ports
 from rayfleet.resources.cluster_document import cluster_document
 from rayfleet.resources.cluster_hash import cluster_hash
-from rayfleet.resources.ownership import identifier
+from rayfleet.resources.ownership import identifier, owned_by
 from rayfleet.resources.pod_template import object_of
 from rayfleet.resources.services import head_service, merged_ports
 from rayfleet.resources.serving import serve_port
 
 Manifest = dict[str, Any]
 NOT_COPIED = ("kubectl.kubernetes.io/last-applied-configuration",)
-
-
-def owner_of(service: RayService) -> Manifest:
-    return {
-        "apiVersion": RAYSERVICES.api_version,
-        "kind": RAYSERVICES.kind,
-        "name": service.metadata.name,
-        "uid": service.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
 
 
 def origin(service: RayService) -> dict[str, str]:
@@ -59,7 +48,7 @@ def service_cluster(service: RayService, name: str, config: Configuration, serve
             "namespace": meta.namespace,
             "labels": {**(meta.labels or {}), **origin(service)},
             "annotations": notes,
-            "ownerReferences": [owner_of(service)],
+            "ownerReferences": [owned_by(RAYSERVICES, service.metadata)],
         },
         "spec": cluster_document(spec),
     }
@@ -91,7 +80,7 @@ def service_head_service(service: RayService, cluster: RayCluster, config: Confi
         "namespace": service.metadata.namespace,
         "labels": {**given, **own},
         **({"annotations": notes} if notes else {}),
-        "ownerReferences": [owner_of(service)],
+        "ownerReferences": [owned_by(RAYSERVICES, service.metadata)],
     }
     return {**made, "metadata": metadata}
 
@@ -124,7 +113,7 @@ def service_serve_service(service: RayService, cluster: RayCluster) -> Manifest:
             "namespace": service.metadata.namespace,
             "labels": {**(metadata.get("labels") or {}), **origin(service), labels.SERVE: serve_mark(service)},
             **({"annotations": metadata["annotations"]} if metadata.get("annotations") else {}),
-            "ownerReferences": [owner_of(service)],
+            "ownerReferences": [owned_by(RAYSERVICES, service.metadata)],
         },
         "spec": {
             **spec,

@@ -16,7 +16,6 @@ from rayfleet.api.quantity import parse
 from rayfleet.resources import ports
 
 KEPT_WHEN_FALSE = frozenset({"log-color", "include-dashboard", "include-log-monitor"})
-MAPPED = ("num-cpus", "num-gpus", "memory", "resources")
 ACCELERATORS = {"aws.amazon.com/neuroncore": "neuron_cores", "google.com/tpu": "TPU"}
 PLAIN = re.compile(r"[A-Za-z0-9_./:@%+=,-]+")
 VARIABLE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_]*\})")
