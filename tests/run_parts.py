@@ -1,4 +1,4 @@
-"""Runs the whole test suite in parts, one after another, and prints each part's share of the time.
+"""Runs the whole test suite in parts, and prints each part's share of the time. Real Ray runs beside the others.
 
 usage: python tests/run_parts.py [PART...]      exit code 1 if any part fails; all parts are run whatever fails
 """
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,9 +66,10 @@ PARTS: dict[str, list[list[str]]] = {
 
 
 # These start real processes, whose pace is the machine's. A few failures there are looked at once more, alone, and told as flaky.
-REAL = frozenset({"kubelet", "fleet and commands", "Kubernetes", "real Ray"})
+REAL = frozenset(PARTS) - {"lint", "simulator"}
 FEW = 3
 SIDE_BY_SIDE = frozenset({"simulator"})  # pure computation: its commands share the processors
+ASIDE = ("real Ray",)  # waits more than it works: runs beside all the others
 
 
 class Result(NamedTuple):
@@ -81,22 +83,32 @@ def run(part: str) -> Result:
     """All commands of a part."""
     fine, passed, failed, flaky = True, 0, 0, 0
     with ThreadPoolExecutor(None if part in SIDE_BY_SIDE else 1) as pool:
-        outcomes = list(pool.map(execute, PARTS[part]))
+        outcomes = list(pool.map(partial(execute, part), PARTS[part]))
     for command, (code, output) in zip(PARTS[part], outcomes, strict=True):
         good, bad = counted(output, "passed"), counted(output, "failed") + counted(output, "errors?")
         if code and part in REAL and 0 < bad <= FEW:
-            print(f"== {part}: the failed once more, alone", flush=True)
-            code, output = execute([*command, "--last-failed"])
+            code, output = execute(f"{part}: the failed once more, alone", [*command, "--last-failed"])
             again = counted(output, "failed") + counted(output, "errors?") if code else 0
             good, bad, flaky = good + bad - again, again, flaky + bad - again
         fine, passed, failed = fine and code == 0, passed + good, failed + bad
     return Result(fine, passed, failed, flaky)
 
 
-def execute(command: list[str]) -> tuple[int, str]:
-    """Exit code and output; the output is shown as well."""
+def run_all(parts: list[str]) -> dict[str, tuple[Result, float]]:
+    """One part after the other; what became of each, and its seconds."""
+    shares = {}
+    for part in parts:
+        began = time.monotonic()
+        shares[part] = (run(part), time.monotonic() - began)
+    return shares
+
+
+def execute(title: str, command: list[str]) -> tuple[int, str]:
+    """Exit code and output; the output is shown as well, in one piece. Each part remembers its own failures."""
+    if command[: len(PYTEST)] == PYTEST:
+        command = [*command, "-o", f"cache_dir=.pytest_cache/{title.partition(':')[0]}"]
     process = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    print(process.stdout, flush=True)
+    print(f"== {title}\n{process.stdout}", flush=True)
     return process.returncode, process.stdout
 
 
@@ -108,11 +120,12 @@ def counted(output: str, word: str) -> int:
 
 def main() -> int:
     chosen = sys.argv[1:] or list(PARTS)
+    began = time.monotonic()
+    lanes = [[part for part in chosen if part not in ASIDE], [part for part in chosen if part in ASIDE]]
     shares: dict[str, tuple[Result, float]] = {}
-    for part in chosen:
-        print(f"== {part}", flush=True)
-        began = time.monotonic()
-        shares[part] = (run(part), time.monotonic() - began)
+    with ThreadPoolExecutor(len(lanes)) as pool:
+        for lane in pool.map(run_all, lanes):
+            shares |= lane
     total = sum(seconds for _, seconds in shares.values())
     print("== shares")
     for part, (result, seconds) in shares.items():
@@ -120,7 +133,7 @@ def main() -> int:
         print(f"{'ok  ' if result.fine else 'FAIL'} {part:20} {seconds:7.1f} s  {100 * seconds / total:3.0f} %{flaky}")
     broken = sum(not result.fine for result, _ in shares.values())
     failed = max(sum(result.failed for result, _ in shares.values()), broken)
-    print(f"     {'all parts':20} {total:7.1f} s")
+    print(f"     {'all parts':20} {total:7.1f} s, in {time.monotonic() - began:.1f} s")
     print(f"{sum(result.passed for result, _ in shares.values())} passed, {failed} failed")
     return 1 if broken else 0
 

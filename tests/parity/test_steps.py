@@ -32,7 +32,8 @@ def test_every_named_difference_is_met(outcomes: dict[str, Outcome], tmp_path: P
     if set(outcomes) != set(names()):
         pytest.skip("not all cases were chosen")
     lines = [(name, line) for name in names() for line in [*differences(recording(name), tmp_path), *outcomes[name].lines]]
-    assert [row.pattern for row in named() if row.cases != ("-",) and not any(row.covers(*line) for line in lines)] == []
+    here = [row for row in named() if row.cases != ("-",) and not all(case.startswith("rayservice-") for case in row.cases or ("",))]
+    assert [row.pattern for row in here if not any(row.covers(*line) for line in lines)] == []
 
 
 def test_the_table_has_the_recorded_steps() -> None:
