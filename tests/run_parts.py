@@ -1,4 +1,4 @@
-"""Runs the whole test suite in parts, and prints each part's share of the time. Real Ray runs beside the others.
+"""Runs the whole test suite in parts, and prints each part's share of the time. Those that wait for real processes run beside the others.
 
 usage: python tests/run_parts.py [PART...]      exit code 1 if any part fails; all parts are run whatever fails
 """
@@ -69,7 +69,7 @@ PARTS: dict[str, list[list[str]]] = {
 REAL = frozenset(PARTS) - {"lint", "simulator"}
 FEW = 3
 SIDE_BY_SIDE = frozenset({"simulator"})  # pure computation: its commands share the processors
-ASIDE = ("real Ray",)  # waits more than it works: runs beside all the others
+ASIDE = ("real Ray", "kubelet", "fleet and commands")  # they wait more than they work: they run beside all the others
 
 
 class Result(NamedTuple):
