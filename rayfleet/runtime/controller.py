@@ -236,11 +236,12 @@ class Controller(Generic[O]):
             self._add(key)
 
     def _child_changed(self, child: Child, old: Any, new: Any) -> None:
-        for value in (new, old):  # a child may change hands
-            owner = controller_of(value.metadata) if value is not None else None
-            if owner is None or owner.kind != self.kind.resource.kind or same(old, new):
-                continue
-            key = Key(value.metadata.namespace, owner.name)
+        named = [controller_of(value.metadata) for value in (new, old) if value is not None]
+        owners = [owner for owner in named[: 1 if named[0] == named[-1] else 2] if owner and owner.kind == self.kind.resource.kind]
+        if not owners or same(old, new):
+            return
+        for owner in owners:  # a child may change hands
+            key = Key((new or old).metadata.namespace, owner.name)
             found = self.informers[self.kind.resource].get(*key)
             if found is not None and child.calm(old, new):
                 self._queue.add_after(key, CALM)
