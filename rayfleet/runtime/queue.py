@@ -31,7 +31,7 @@ class Pace:
 
     rate: float = 2.0
     burst: int = 20
-    beginnings: int = 8
+    beginnings: int = 4
     first_retry: float = 0.5
     longest_retry: float = 300.0
 
