@@ -24,6 +24,11 @@ def owned_by(resource: Resource, meta: ObjectMeta) -> dict[str, Any]:
     }
 
 
+def origin(resource: Resource, meta: ObjectMeta) -> dict[str, str]:
+    """The labels that say for whom something was made."""
+    return {labels.ORIGINATED_FROM_NAME: meta.name, labels.ORIGINATED_FROM_KIND: resource.kind}
+
+
 def identifier(cluster: str, node_type: str) -> str:
     return f"{cluster}-{node_type}"[:63].rstrip("-")
 

@@ -9,22 +9,16 @@ import msgspec
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import RAYCLUSTERS, RAYJOBS
-from rayfleet.api.names import head_service_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation.ray_job import SIDECAR
 from rayfleet.resources.cluster_document import cluster_document
-from rayfleet.resources.ownership import identifier, owned_by
-from rayfleet.resources.pod_template import object_of
-from rayfleet.resources.services import head_service
+from rayfleet.resources.ownership import origin, owned_by
+from rayfleet.resources.services import stable_head_service
 from rayfleet.resources.submitter import sidecar
 
 Manifest = dict[str, Any]
 NOT_COPIED = ("kubectl.kubernetes.io/last-applied-configuration", labels.TRIES, labels.SUBMITTED_TO)
-
-
-def origin(job: RayJob) -> dict[str, str]:
-    return {labels.ORIGINATED_FROM_NAME: job.metadata.name, labels.ORIGINATED_FROM_KIND: RAYJOBS.kind}
 
 
 def job_cluster(job: RayJob, name: str, submission: bytes, config: Configuration) -> Manifest:
@@ -42,7 +36,7 @@ def job_cluster(job: RayJob, name: str, submission: bytes, config: Configuration
         "metadata": {
             "name": name,
             "namespace": meta.namespace,
-            "labels": {**(meta.labels or {}), **origin(job), labels.SUBMISSION_MODE: mode},
+            "labels": {**(meta.labels or {}), **origin(RAYJOBS, job.metadata), labels.SUBMISSION_MODE: mode},
             **({"annotations": notes} if notes else {}),
             "ownerReferences": [owned_by(RAYJOBS, meta)],
         },
@@ -63,16 +57,4 @@ def with_sidecar(job: RayJob, name: str, spec: Manifest, submission: bytes, conf
 
 def job_head_service(job: RayJob, cluster: RayCluster, config: Configuration) -> Manifest:
     """Leads to the head of the cluster of the present try, under a name that stays."""
-    made = head_service(cluster, config)
-    name = job.metadata.name
-    own = {labels.IDENTIFIER: identifier(name, labels.HEAD), labels.NODE_TYPE: labels.HEAD, **origin(job)}
-    given = (object_of(cluster.spec.head_group_spec.head_service).get("metadata") or {}).get("labels") or {}
-    notes = made["metadata"].get("annotations")
-    metadata = {
-        "name": head_service_name(name),
-        "namespace": job.metadata.namespace,
-        "labels": {**given, **own},
-        **({"annotations": notes} if notes else {}),
-        "ownerReferences": [owned_by(RAYJOBS, job.metadata)],
-    }
-    return {**made, "metadata": metadata}
+    return stable_head_service(RAYJOBS, job.metadata, cluster, config)

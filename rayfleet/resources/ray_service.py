@@ -8,23 +8,19 @@ from typing import Any
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import RAYSERVICES
-from rayfleet.api.names import head_service_name, serve_service_name, service_cluster_name
+from rayfleet.api.names import serve_service_name, service_cluster_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayservice import RayService
 from rayfleet.resources import ports
 from rayfleet.resources.cluster_document import cluster_document
 from rayfleet.resources.cluster_hash import cluster_hash
-from rayfleet.resources.ownership import identifier, owned_by
+from rayfleet.resources.ownership import origin, owned_by
 from rayfleet.resources.pod_template import object_of
-from rayfleet.resources.services import head_service, merged_ports
+from rayfleet.resources.services import merged_ports, stable_head_service
 from rayfleet.resources.serving import serve_port
 
 Manifest = dict[str, Any]
 NOT_COPIED = ("kubectl.kubernetes.io/last-applied-configuration",)
-
-
-def origin(service: RayService) -> dict[str, str]:
-    return {labels.ORIGINATED_FROM_NAME: service.metadata.name, labels.ORIGINATED_FROM_KIND: RAYSERVICES.kind}
 
 
 def cluster_name(service: RayService, living: Collection[str]) -> str:
@@ -46,7 +42,7 @@ def service_cluster(service: RayService, name: str, config: Configuration, serve
         "metadata": {
             "name": name,
             "namespace": meta.namespace,
-            "labels": {**(meta.labels or {}), **origin(service)},
+            "labels": {**(meta.labels or {}), **origin(RAYSERVICES, service.metadata)},
             "annotations": notes,
             "ownerReferences": [owned_by(RAYSERVICES, service.metadata)],
         },
@@ -70,19 +66,7 @@ def marks(service: RayService, config: Configuration) -> dict[str, str]:
 
 def service_head_service(service: RayService, cluster: RayCluster, config: Configuration) -> Manifest:
     """Leads to the head of the cluster that serves."""
-    made = head_service(cluster, config)
-    name = service.metadata.name
-    own = {labels.IDENTIFIER: identifier(name, labels.HEAD), labels.NODE_TYPE: labels.HEAD, **origin(service)}
-    given = (object_of(cluster.spec.head_group_spec.head_service).get("metadata") or {}).get("labels") or {}
-    notes = made["metadata"].get("annotations")
-    metadata = {
-        "name": head_service_name(name),
-        "namespace": service.metadata.namespace,
-        "labels": {**given, **own},
-        **({"annotations": notes} if notes else {}),
-        "ownerReferences": [owned_by(RAYSERVICES, service.metadata)],
-    }
-    return {**made, "metadata": metadata}
+    return stable_head_service(RAYSERVICES, service.metadata, cluster, config)
 
 
 def serve_name(service: RayService) -> str:
@@ -111,7 +95,7 @@ def service_serve_service(service: RayService, cluster: RayCluster) -> Manifest:
         "metadata": {
             "name": serve_name(service),
             "namespace": service.metadata.namespace,
-            "labels": {**(metadata.get("labels") or {}), **origin(service), labels.SERVE: serve_mark(service)},
+            "labels": {**(metadata.get("labels") or {}), **origin(RAYSERVICES, service.metadata), labels.SERVE: serve_mark(service)},
             **({"annotations": metadata["annotations"]} if metadata.get("annotations") else {}),
             "ownerReferences": [owned_by(RAYSERVICES, service.metadata)],
         },

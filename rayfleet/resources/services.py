@@ -7,10 +7,11 @@ from typing import Any
 
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
-from rayfleet.api.names import headless_service_name, serve_service_name
+from rayfleet.api.meta import ObjectMeta, Resource
+from rayfleet.api.names import head_service_name, headless_service_name, serve_service_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.resources import ports
-from rayfleet.resources.ownership import head_labels, owner_reference
+from rayfleet.resources.ownership import head_labels, identifier, origin, owned_by, owner_reference
 from rayfleet.resources.pod_template import FIXED, head_service_of, object_of, ray_container, template_of
 
 Manifest = dict[str, Any]
@@ -45,6 +46,22 @@ def head_service(cluster: RayCluster, config: Configuration) -> Manifest:
         },
         "spec": spec,
     }
+
+
+def stable_head_service(resource: Resource, meta: ObjectMeta, cluster: RayCluster, config: Configuration) -> Manifest:
+    """Leads to the head of the cluster that its owner has at present, under the owner's name, which stays."""
+    made = head_service(cluster, config)
+    own = {labels.IDENTIFIER: identifier(meta.name, labels.HEAD), labels.NODE_TYPE: labels.HEAD, **origin(resource, meta)}
+    given = (object_of(cluster.spec.head_group_spec.head_service).get("metadata") or {}).get("labels") or {}
+    notes = made["metadata"].get("annotations")
+    metadata = {
+        "name": head_service_name(meta.name),
+        "namespace": meta.namespace,
+        "labels": {**given, **own},
+        **({"annotations": notes} if notes else {}),
+        "ownerReferences": [owned_by(resource, meta)],
+    }
+    return {**made, "metadata": metadata}
 
 
 def head_marks(cluster: RayCluster) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rayfleet.api.fault import Fault, shown
 from rayfleet.api.names import CLUSTER_NAME_LIMIT, DNS_1035, worker_stem
+from rayfleet.api.validation.object_name import object_name_faults
 from rayfleet.api.validation.subject import Subject
 
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
@@ -16,13 +17,7 @@ ANY_SUFFIX = "b"
 
 
 def name_faults(subject: Subject) -> Iterator[Fault]:
-    name = subject.metadata.name
-    if len(name) > CLUSTER_NAME_LIMIT:
-        because = "longer names would not fit the names of its Services"
-        yield Fault("metadata.name", f"{shown(name)} has {len(name)} characters", f"at most {CLUSTER_NAME_LIMIT} are allowed, {because}")
-    if not DNS_1035.fullmatch(name):
-        rule = "it must start with a lower-case letter, end with a letter or digit, and hold only lower-case letters, digits and hyphens"
-        yield Fault("metadata.name", f"{shown(name)} cannot be the name of a Service", rule)
+    yield from object_name_faults(subject.metadata.name, CLUSTER_NAME_LIMIT, "Services")
 
 
 def group_name_faults(subject: Subject) -> Iterator[Fault]:

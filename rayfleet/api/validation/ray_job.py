@@ -11,11 +11,12 @@ import msgspec
 from rayfleet.api.config import Configuration
 from rayfleet.api.fault import Fault, shown
 from rayfleet.api.labels import CLUSTER
-from rayfleet.api.names import DNS_1035, RAY_JOB_NAME_LIMIT
+from rayfleet.api.names import RAY_JOB_NAME_LIMIT
 from rayfleet.api.raycluster import MANAGERS
 from rayfleet.api.rayjob import DeletionRule, RayJob, RayJobSpec
 from rayfleet.api.template import absent, read_template
 from rayfleet.api.validation.choices import field_faults, one_of
+from rayfleet.api.validation.object_name import object_name_faults
 
 K8S_JOB, HTTP, INTERACTIVE, SIDECAR = "K8sJobMode", "HTTPMode", "InteractiveMode", "SidecarMode"
 MODES = (K8S_JOB, HTTP, INTERACTIVE, SIDECAR)
@@ -26,17 +27,8 @@ STRATEGY = "spec.deletionStrategy"
 
 
 def job_kind_faults(job: RayJob, config: Configuration) -> Iterator[Fault]:
-    yield from name_faults(job.metadata.name)
+    yield from object_name_faults(job.metadata.name, RAY_JOB_NAME_LIMIT, "clusters")
     yield from spec_kind_faults(job.spec, config)
-
-
-def name_faults(name: str) -> Iterator[Fault]:
-    if len(name) > RAY_JOB_NAME_LIMIT:
-        because = "longer names would not fit the names of its clusters"
-        yield Fault("metadata.name", f"{shown(name)} has {len(name)} characters", f"at most {RAY_JOB_NAME_LIMIT} are allowed, {because}")
-    if not DNS_1035.fullmatch(name):
-        rule = "it must start with a lower-case letter, end with a letter or digit, and hold only lower-case letters, digits and hyphens"
-        yield Fault("metadata.name", f"{shown(name)} cannot be the name of a Service", rule)
 
 
 def spec_kind_faults(spec: RayJobSpec, config: Configuration) -> Iterator[Fault]:

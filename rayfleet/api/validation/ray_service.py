@@ -10,9 +10,10 @@ from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.duration import parse_duration
 from rayfleet.api.fault import Fault, shown
-from rayfleet.api.names import DNS_1035, SERVICE_NAME_LIMIT
+from rayfleet.api.names import SERVICE_NAME_LIMIT
 from rayfleet.api.rayservice import ClusterUpgradeOptions, RayService
 from rayfleet.api.template import absent
+from rayfleet.api.validation.object_name import object_name_faults
 from rayfleet.api.validation.services import written_service_faults
 
 NONE, NEW_CLUSTER, INCREMENTAL = "None", "NewCluster", "NewClusterWithIncrementalUpgrade"
@@ -21,7 +22,7 @@ CLUSTER = "spec.rayClusterConfig"
 
 
 def service_kind_faults(service: RayService, config: Configuration) -> Iterator[Fault]:
-    yield from name_faults(service.metadata.name)
+    yield from object_name_faults(service.metadata.name, SERVICE_NAME_LIMIT, "clusters")
     yield from timeout_faults(service)
     yield from cluster_faults(service)
     yield from written_service_faults(service.spec.serve_service, "spec.serveService")
@@ -29,15 +30,6 @@ def service_kind_faults(service: RayService, config: Configuration) -> Iterator[
     if delay is not None and delay < 0:
         yield Fault("spec.rayClusterDeletionDelaySeconds", f"{delay} is negative", "it must be 0 or more")
     yield from upgrade_faults(service, config)
-
-
-def name_faults(name: str) -> Iterator[Fault]:
-    if len(name) > SERVICE_NAME_LIMIT:
-        because = "longer names would not fit the names of its clusters"
-        yield Fault("metadata.name", f"{shown(name)} has {len(name)} characters", f"at most {SERVICE_NAME_LIMIT} are allowed, {because}")
-    if not DNS_1035.fullmatch(name):
-        rule = "it must start with a lower-case letter, end with a letter or digit, and hold only lower-case letters, digits and hyphens"
-        yield Fault("metadata.name", f"{shown(name)} cannot be the name of a Service", rule)
 
 
 def timeout_faults(service: RayService) -> Iterator[Fault]:
