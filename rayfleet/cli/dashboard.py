@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from rayfleet.local.state import State
 
 PORT = 8265
-TOKEN_HEADER = "X-Ray-Authorization"  # the API server's proxy keeps `Authorization` for itself
 
 
 def service_of(cluster: dict[str, Any]) -> str:
@@ -40,10 +39,11 @@ async def ask(client: Client, state: State, cluster: dict[str, Any], path: str, 
     import aiohttp
 
     from rayfleet.cli.token import token_of
+    from rayfleet.ray.http import bearing
 
     address = address_of(state, cluster)
     token = await token_of(client, cluster["metadata"]["namespace"], cluster["metadata"]["name"])
-    headers = {TOKEN_HEADER: f"Bearer {token}"} if token else {}
+    headers = bearing(token)
     if address is None or f"//127.0.0.1:{api_port(state)}" not in client.connection.server:
         return await client.request("GET" if body is None else "POST", proxied(cluster, path), body=body, headers=headers)
     timeout = aiohttp.ClientTimeout(total=30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qsl, urlsplit
 
@@ -16,7 +16,7 @@ from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection
 from rayfleet.kube.errors import ApiError
 from rayfleet.ray.answer import Act, Question, Target
-from rayfleet.ray.http import TOKEN_HEADER, Direct, Tokens
+from rayfleet.ray.http import Direct, Tokens, shown
 from rayfleet.ray.pool import Ask, Pool
 from rayfleet.resources.auth import KEY
 from rayfleet.runtime.clock import SYSTEM
@@ -59,8 +59,6 @@ class Proxied:
 
     async def __call__(self, target: Target, call: Question | Act) -> tuple[int, bytes]:
         """Raises OSError."""
-        token = await self._tokens(target) if target.secret else ""
-        headers: Mapping[str, str] = {TOKEN_HEADER: f"Bearer {token}"} if token else {}
         parts = urlsplit(call.path)
         method, body = (call.method, call.body) if isinstance(call, Act) else ("GET", None)
         try:
@@ -70,7 +68,7 @@ class Proxied:
                 body=body or None,
                 content_type="application/json" if body else None,
                 query=dict(parse_qsl(parts.query)),
-                headers=headers,
+                headers=await shown(target, self._tokens),
             )
         except ApiError as error:
             if error.status in (401, 403) and target.secret:

@@ -45,7 +45,7 @@ class Direct:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=DEADLINE),
             )
-        headers = await self._shown(target)
+        headers = await shown(target, self._tokens)
         method, body, port = "GET", None, target.port
         if isinstance(call, Act):
             method, body = call.method, call.body or None
@@ -62,13 +62,18 @@ class Direct:
         except aiohttp.ClientError as error:
             raise OSError(str(error) or type(error).__name__) from error
 
-    async def _shown(self, target: Target) -> dict[str, str]:
-        token = await self._tokens(target) if target.secret else ""
-        return {TOKEN_HEADER: f"Bearer {token}"} if token else {}
-
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
+
+
+async def shown(target: Target, tokens: Tokens) -> dict[str, str]:
+    """The header by which a head that wants a token lets us in. Raises what `tokens` does."""
+    return bearing(await tokens(target) if target.secret else "")
+
+
+def bearing(token: str) -> dict[str, str]:
+    return {TOKEN_HEADER: f"Bearer {token}"} if token else {}
 
 
 async def capped(answer: aiohttp.ClientResponse) -> bytes:

@@ -107,13 +107,12 @@ def target_of(job: RayJob, cluster: Any, config: Configuration) -> Target | None
     """None while there is no head to be asked."""
     if not isinstance(cluster, RayCluster) or not cluster.status.head.pod_ip:
         return None
-    tokens = auth.is_on(cluster, config) and not auth.asks_kubernetes(cluster, config)
     return Target(
         cluster.metadata.key,
         head_service_of(cluster),
         cluster.status.head.pod_ip,
         dashboard_port(cluster),
-        auth.secret_name(cluster) if tokens else "",
+        auth.shown_secret(cluster, config),
         cluster.status.head.pod_name,
     )
 

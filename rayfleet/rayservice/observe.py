@@ -107,12 +107,11 @@ def target_of(cluster: RayCluster, pods: tuple[PodView, ...], config: Configurat
         return None
     group = cluster.spec.head_group_spec
     declared = dict(ports.container_ports(ray_container(template_of(group.template))))
-    given = auth.is_on(cluster, config) and not auth.asks_kubernetes(cluster, config)
     return Target(
         cluster=cluster.metadata.key,
         service=head_service_of(cluster),
         address=head.status.pod_ip,
         port=declared.get(ports.DASHBOARD, ports.port_of(ports.DASHBOARD, group.ray_start_params)),
-        secret=auth.secret_name(cluster) if given else "",
+        secret=auth.shown_secret(cluster, config),
         pod=head.name,
     )

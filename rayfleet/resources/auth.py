@@ -51,6 +51,11 @@ def secret_name(cluster: RayCluster) -> str:
     return (options.secret_name if options else None) or token_secret_name(cluster.metadata.name)
 
 
+def shown_secret(cluster: RayCluster, config: Configuration) -> str:
+    """The Secret whose token whoever speaks to the head must show; "" where there is none to read."""
+    return secret_name(cluster) if is_on(cluster, config) and not asks_kubernetes(cluster, config) else ""
+
+
 def secret(cluster: RayCluster) -> Manifest:
     """The Secret without its value, which is drawn when it is sent."""
     return {

@@ -230,6 +230,10 @@ class Controller(Generic[O]):
         key = Key(between.metadata.namespace, owner.name)
         if self.informers[self.kind.resource].get(*key) is None:
             return
+        self._heed(child, key, old, new)
+
+    def _heed(self, child: Child, key: Key, old: Any, new: Any) -> None:
+        """At once, or with what else comes in a moment."""
         if child.calm(old, new):
             self._queue.add_after(key, CALM)
         else:
@@ -243,10 +247,8 @@ class Controller(Generic[O]):
         for owner in owners:  # a child may change hands
             key = Key((new or old).metadata.namespace, owner.name)
             found = self.informers[self.kind.resource].get(*key)
-            if found is not None and child.calm(old, new):
-                self._queue.add_after(key, CALM)
-            elif found is not None:
-                self._add(key)
+            if found is not None:
+                self._heed(child, key, old, new)
             if found is not None and found.metadata.uid == owner.uid:
                 self._gone.heard(old, new)
             else:

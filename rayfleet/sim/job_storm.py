@@ -17,6 +17,7 @@ from rayfleet.rayjob.states import ALLOWED, ENDED, TERMINAL, State
 from rayfleet.rayjob.tries import parse_tries
 from rayfleet.sim.job_life import KEY, Life
 from rayfleet.sim.ray_jobs import FakeRay
+from rayfleet.sim.seeds import run_seeds
 
 MODES = ("HTTPMode", "K8sJobMode", "SidecarMode", "InteractiveMode")
 STEPS, CALM = 25, 900.0
@@ -287,20 +288,7 @@ WRITES = (
 
 
 def main(words: list[str]) -> int:
-    number, first = (int(words[0]) if words else 500), (int(words[1]) if len(words) > 1 else 0)
-    total: Counter[str] = Counter()
-    broken = 0
-    for seed in range(first, first + number):
-        try:
-            total += storm(seed)
-        except (Broken, AssertionError) as error:
-            broken += 1
-            print(f"seed {seed}: {error}")
-    missing = [name for name in (*FAULTS, *(f"state {state}" for state in State if state), *WRITES) if not total[name]]
-    for name, count in sorted(total.items()):
-        print(f"{count:8} {name}")
-    print(f"{number} storms, {broken} broken; never occurred: {', '.join(missing) or 'nothing'}")
-    return 1 if broken or missing else 0
+    return run_seeds(words, storm, (*FAULTS, *(f"state {state}" for state in State if state), *WRITES))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from rayfleet.api.meta import RAYCLUSTERS, SERVICES
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayservice import RayService
 from rayfleet.resources.cluster_hash import is_made_for
+from rayfleet.sim.seeds import run_seeds
 from rayfleet.sim.service_shop import Shop
 from rayfleet.sim.service_specs import CONFIG, cluster_spec, group
 from rayfleet.sim.store import encoded
@@ -188,20 +189,7 @@ def calm(shop: Shop) -> None:
 
 
 def main(words: list[str]) -> int:
-    number, first = (int(words[0]) if words else 500), (int(words[1]) if len(words) > 1 else 0)
-    total: Counter[str] = Counter()
-    broken = 0
-    for seed in range(first, first + number):
-        try:
-            total += storm(seed)
-        except AssertionError as error:
-            broken += 1
-            print(f"seed {seed}: {error}")
-    missing = [name for name in (*FAULTS, *WRITES) if not total[name]]
-    for name, count in sorted(total.items()):
-        print(f"{count:8} {name}")
-    print(f"{number} storms, {broken} broken; never occurred: {', '.join(missing) or 'nothing'}")
-    return 1 if broken or missing else 0
+    return run_seeds(words, storm, (*FAULTS, *WRITES))
 
 
 if __name__ == "__main__":

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
+from rayfleet.sim.invariants import Invariants
 from rayfleet.sim.storm import Outcome
+from rayfleet.sim.world import World
 
 
 class Totals:
@@ -39,3 +42,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for title, counts in (("faults", TOTALS.faults), ("faults by call", TOTALS.calls), ("actions", TOTALS.actions)):
             told = ", ".join(f"{name} {number}" for name, number in sorted(counts.items()))
             terminalreporter.write_line(f"{title} ({counts.total()}): {told}")
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    """A quiet one, whose every write is judged."""
+    made = World(1)
+    Invariants(made)
+    yield made
+    made.close()

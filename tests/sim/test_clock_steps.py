@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from rayfleet.sim.end_state import unmet
-from rayfleet.sim.invariants import Invariants
 from rayfleet.sim.manifests import cluster, group
 from rayfleet.sim.scenarios import head, limit_pods, remove
 from rayfleet.sim.world import World
 
 HOUR, YEAR = 3600.0, 365 * 86400.0
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    made = World(1)
-    Invariants(made)
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("step", [-YEAR, -HOUR, HOUR, YEAR])

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from rayfleet.api import labels
 from rayfleet.api.meta import PODS, RAYCLUSTERS
 from rayfleet.sim.end_state import unmet
-from rayfleet.sim.invariants import Invariants
 from rayfleet.sim.kubelet import key_of
 from rayfleet.sim.manifests import FAULTY_GROUPS, cluster, group
 from rayfleet.sim.scenarios import delete_cluster, head, workers
@@ -27,14 +22,6 @@ class Names:
     def hear(self, change: Change) -> None:
         if change.resource == PODS and change.type == "ADDED":
             self.made.append(change.new["metadata"]["name"])
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    made = World(1)
-    Invariants(made)
-    yield made
-    made.close()
 
 
 def heads(world: World) -> list[Obj]:

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from rayfleet.api.meta import PODS
 from rayfleet.sim.end_state import unmet
-from rayfleet.sim.invariants import Invariants
 from rayfleet.sim.kubelet import key_of
 from rayfleet.sim.manifests import cluster, group
 from rayfleet.sim.scenarios import workers
 from rayfleet.sim.world import World
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    made = World(1)
-    Invariants(made)
-    yield made
-    made.close()
 
 
 def test_a_pod_that_went_while_the_watch_was_broken_is_replaced(world: World) -> None:
