@@ -105,7 +105,7 @@ def unmet_gates(seen: Observed) -> str:
 
 def condition(kind: str, verdict: tuple[bool, str, str], seen: Observed) -> dict[str, Any]:
     holds, reason, message = verdict
-    new: dict[str, Any] = {"type": kind, "status": "True" if holds else "False"}
+    new: dict[str, Any] = {"type": kind, "status": "True" if holds else "False", "lastProbeTime": None}  # the API keeps the null
     before: Mapping[str, Any] = next((one for one in seen.old.get("conditions") or () if one.get("type") == kind), {})
     same = before.get("status") == new["status"] and before.get("lastTransitionTime")
     new["lastTransitionTime"] = before["lastTransitionTime"] if same else time_text(seen.now)
