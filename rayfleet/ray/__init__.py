@@ -12,4 +12,5 @@ serve_config  what a Serve config says, and what is wrong with it
 lane     who waits for which cluster
 pool     who is asked next
 http     how a dashboard is reached directly
+gcs      the autoscaler's side of many heads' GCS, over gRPC; gcs_messages: its messages
 """

@@ -15,6 +15,7 @@ storm       random faults for a while, then silence
 scenarios   stories, and transcript their words: tests/transcripts/*.golden
 ray_jobs    a Ray that takes jobs, and lies; job_life: one RayJob with it, job_storm: faults around that
 serve       a Serve on every head; service_life: one RayService with it, service_shop: one that goes on by itself, service_storm: faults
+gcs         a head's GCS that says what it is told to, over real gRPC
 ideal_job   what a RayJob makes
 ideal       `rayfleet render` and `rayfleet plan`: no faults, no time, no network
 """
