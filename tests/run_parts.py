@@ -28,6 +28,8 @@ PURE = [
     "rayfleet/ray/answer.py",
     "rayfleet/ray/jobs.py",
     "rayfleet/ray/serve.py",
+    "rayfleet/autoscaling/amounts.py",
+    "rayfleet/autoscaling/values.py",
 ]
 
 PARTS: dict[str, list[list[str]]] = {
@@ -47,6 +49,7 @@ PARTS: dict[str, list[list[str]]] = {
             "tests/raycluster",
             "tests/rayjob",
             "tests/rayservice",
+            "tests/autoscaling",
             "tests/house",
             "tests/docs",
         ]
