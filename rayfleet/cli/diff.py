@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,9 +13,9 @@ import click
 
 from rayfleet.cli.configuration import configuration_of, configuration_options
 from rayfleet.cli.failure import Failure, explain
-from rayfleet.cli.live import Case, as_applied, discovered
-from rayfleet.cli.options import api_options, client_of, connection_of, files_option, namespace_option
-from rayfleet.cli.output import dump_json
+from rayfleet.cli.live import Case, as_applied, discovered, objects_of, unattended
+from rayfleet.cli.options import api_options, client_of, connection_of, files_option, namespace_option, now_option
+from rayfleet.cli.output import FORMS, output_option
 
 if TYPE_CHECKING:
     from rayfleet.api.config import Configuration
@@ -37,22 +36,26 @@ class Trouble(Failure):
 @click.command()
 @files_option
 @namespace_option
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option
+@now_option
 @configuration_options
 @api_options
-def command(files: tuple[str, ...], namespace: str | None, output: str, file: str | None, gates: str, **api: Any) -> int:
-    """Print what applying the RayClusters of files would change: the clusters themselves, and in the end what hangs below them, and why.
+def command(files: tuple[str, ...], namespace: str | None, output: str, now: float, file: str | None, gates: str, **api: Any) -> int:
+    """Print what applying the Ray objects of files would change: the objects themselves, and in the end what hangs below them, and why.
 
-    The API server is read, never written. Exit code: 0 nothing would change, 1 something would, 2 it could not be found out.
+    The API server is read, never written, and Ray is not asked: it is taken for granted that it runs what it was last given, and what it
+    would be sent is printed. A job that would come to run is followed until it runs. Exit code: 0 nothing would change, 1 something would,
+    2 it could not be found out.
 
     \b
-    Example:
+    Examples:
       rayfleet diff -f changed.yaml && echo nothing to do
+      rayfleet diff -f service.yaml -o yaml
     """
     with troubled():
-        cases = compared(files, namespace, configuration_of(file, gates, os.environ), api)
-    if output == "json":
-        click.echo(dump_json(cases))
+        cases = compared(files, namespace, configuration_of(file, gates, os.environ), now, api)
+    if output in FORMS:
+        click.echo(FORMS[output](cases))
     else:
         click.echo("\n".join(line for case in cases for line in lines_of(case)))
     return SOMETHING if any(case["changes"] for case in cases) else NOTHING
@@ -73,23 +76,24 @@ def troubled() -> Iterator[None]:
         raise Trouble(text) from error
 
 
-def compared(files: tuple[str, ...], namespace: str | None, configuration: Configuration, api: dict[str, Any]) -> list[dict[str, Any]]:
+def compared(
+    files: tuple[str, ...], namespace: str | None, configuration: Configuration, now: float, api: dict[str, Any]
+) -> list[dict[str, Any]]:
     """Raises Trouble with every fault of every spec, ApiError, ConfigError."""
-    from rayfleet.cli.render import clusters_of
     from rayfleet.sim.ideal import Refused
 
     connection = connection_of(**api)
 
     async def read() -> tuple[Configuration, list[Case]]:
         async with client_of(connection) as client:
-            cases = [await as_applied(client, each) for each in clusters_of(files, namespace or connection.namespace)]
+            cases = [await as_applied(client, each) for each in objects_of(files, namespace or connection.namespace)]
             return await discovered(client, configuration), cases
 
     found, faults = [], []
     whole, cases = asyncio.run(read())
     for case in cases:
         try:
-            found.append(told(case, whole))
+            found.append(told(case, whole, now))
         except Refused as refusal:
             faults.append(str(refusal))
     if faults:
@@ -97,24 +101,29 @@ def compared(files: tuple[str, ...], namespace: str | None, configuration: Confi
     return found
 
 
-def told(case: Case, configuration: Configuration) -> dict[str, Any]:
-    """One cluster's entry of the JSON output. Raises Refused."""
+def told(case: Case, configuration: Configuration, now: float) -> dict[str, Any]:
+    """One object's entry of the JSON output. Raises Refused."""
     from rayfleet.sim.foresight import foresee
 
-    below = foresee(case.wanted, configuration, time.time(), case.children)
+    below = foresee(case.wanted, configuration, now, case.children, case.found)
     fields = [] if case.found is None else [str(each) for each in fields_of(case)]
     own: list[dict[str, Any]] = []
     if case.found is None:
-        own.append({"verb": "create", "kind": "RayCluster", "name": case.wanted["metadata"]["name"], "why": "it is not there"})
+        own.append({"verb": "create", "kind": case.kind, "name": case.wanted["metadata"]["name"], "why": "it is not there"})
     elif fields:
         why = "the file says otherwise"
-        own.append({"verb": "change", "kind": "RayCluster", "name": case.wanted["metadata"]["name"], "why": why, "fields": fields})
-    kept = any(map(OF_PODS.match, fields)) and not any((each.verb, each.kind) == ("replace", "Pod") for each in below)
-    return {"cluster": case.title, "changes": own + [entry(each) for each in below], "notes": [KEPT] if kept else []}
+        own.append({"verb": "change", "kind": case.kind, "name": case.wanted["metadata"]["name"], "why": why, "fields": fields})
+    kept = (
+        case.kind == "RayCluster"
+        and any(map(OF_PODS.match, fields))
+        and not any((each.verb, each.kind) == ("replace", "Pod") for each in below)
+    )
+    notes = [*([KEPT] if kept else []), *unattended(case, configuration)]
+    return {"kind": case.kind, "name": case.title, "changes": own + [entry(each) for each in below], "notes": notes}
 
 
 def fields_of(case: Case) -> list[Any]:
-    """What the file changes in the cluster; a default that is written out is no change."""
+    """What the file changes in the object; a default that is written out is no change."""
     import msgspec
 
     from rayfleet.cli.fields import differences
@@ -130,16 +139,16 @@ def fields_of(case: Case) -> list[Any]:
 
 def entry(change: Change) -> dict[str, Any]:
     found = {"verb": change.verb, "kind": change.kind, "name": change.name, "why": change.why}
-    return found | ({"by": change.by} if change.by else {})
+    return found | ({"by": change.by} if change.by else {}) | ({"sends": change.what} if change.what else {})
 
 
 def lines_of(case: dict[str, Any]) -> Iterator[str]:
     """Changes that share a reason share the line that tells it."""
-    yield f"raycluster {case['cluster']}"
+    yield f"{case['kind'].lower()} {case['name']}"
     changes = case["changes"]
     for number, change in enumerate(changes):
-        by = f" by {change['by']}" if "by" in change else ""
-        yield f"  {change['verb']} {change['kind'].lower()}/{change['name']}{by}"
+        more = f" by {change['by']}" if "by" in change else f" {change['sends']}" if "sends" in change else ""
+        yield f"  {change['verb']} {change['kind'].lower()}/{change['name']}{more}"
         yield from (f"      {field}" for field in change.get("fields", ()))
         following = changes[number + 1] if number + 1 < len(changes) else {}
         if (following.get("verb"), following.get("why")) != (change["verb"], change["why"]):

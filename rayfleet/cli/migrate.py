@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,16 +12,14 @@ import click
 from rayfleet.cli.configuration import configuration_of, configuration_options
 from rayfleet.cli.diff import NOTHING, SOMETHING, TROUBLE, troubled
 from rayfleet.cli.options import api_options, client_of, connection_of, namespace_option
-from rayfleet.cli.output import dump_json, dump_yaml
+from rayfleet.cli.output import FORMS, output_option
 
 if TYPE_CHECKING:
     from rayfleet.cli.options import Command
 
-FORMS: dict[str, Callable[[Any], str]] = {"json": dump_json, "yaml": lambda value: dump_yaml(value).rstrip("\n")}
-
 
 def scope_options(command: Command) -> Command:
-    command = click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)(command)
+    command = output_option(command)
     command = click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="All namespaces.")(command)
     return api_options(namespace_option(command))
 

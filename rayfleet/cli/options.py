@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,23 @@ def namespace_option(command: Command) -> Command:
 def files_option(command: Command) -> Command:
     told = "YAML or JSON, also of several objects; - is standard input. May be given again."
     return click.option("-f", "--filename", "files", multiple=True, required=True, metavar="FILE", help=told)(command)
+
+
+def now_option(command: Command) -> Command:
+    told = "Take this time (RFC 3339) for now, instead of the clock's."
+    return click.option("--now", metavar="TIME", callback=seconds_of, help=told)(command)
+
+
+def seconds_of(context: click.Context, parameter: click.Parameter, value: str | None) -> float:
+    """Seconds since 1970. Raises BadParameter."""
+    from rayfleet.planning.clock import parse_rfc3339
+
+    if value is None:
+        return time.time()
+    try:
+        return parse_rfc3339(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is no time; write it as 2026-01-31T08:00:00Z") from error
 
 
 def state_of(path: str | None) -> State:

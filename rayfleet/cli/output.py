@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import click
+
+Command = Callable[..., Any]
+
+
+def output_option(command: Command) -> Command:
+    choice = click.Choice(["text", "json", "yaml"])
+    return click.option("-o", "--output", type=choice, default="text", show_default=True)(command)
 
 
 def dump_json(value: Any) -> str:
@@ -27,3 +36,7 @@ def columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 def shown(cell: Any) -> str:
     return "" if cell is None else str(cell).replace("\n", " ")
+
+
+FORMS: dict[str, Callable[[Any], str]] = {"json": dump_json, "yaml": lambda value: dump_yaml(value).rstrip("\n")}
+"""What `-o` names, as text without a last newline."""

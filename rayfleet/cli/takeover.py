@@ -41,12 +41,12 @@ def judged(cluster: Obj, children: tuple[Obj, ...], hidden: Iterable[Resource], 
 
     case = Case(cluster, cluster, children)
     if cluster["metadata"].get("deletionTimestamp"):
-        return {"cluster": case.title, "changes": [], "notes": [DELETED]}
+        return {"kind": "RayCluster", "name": case.title, "changes": [], "notes": [DELETED]}
     try:
-        found = told(case, configuration)
+        found = told(case, configuration, time.time())
     except Refused as refusal:
         change = {"verb": "refuse", "kind": "RayCluster", "name": cluster["metadata"]["name"], "why": str(refusal)}
-        return {"cluster": case.title, "changes": [change], "notes": []}
+        return {"kind": "RayCluster", "name": case.title, "changes": [change], "notes": []}
     kinds = {resource.kind for resource in hidden}
     found["changes"] = [change for change in found["changes"] if change["kind"] not in kinds]
     found["notes"] += renewals(case, configuration)
@@ -58,7 +58,7 @@ def renewals(case: Case, configuration: Configuration) -> Iterator[str]:
     from rayfleet.planning.actions import Patch
     from rayfleet.sim.ideal import next_steps
 
-    for action in next_steps(case.wanted, configuration, time.time(), case.children).actions:
+    for action in next_steps(case.wanted, configuration, time.time(), case.children).plan.actions:
         if isinstance(action, Patch) and action.resource == PODS and not action.event:
             yield f"pod/{action.name} gets new annotations, once, and stays: {action.reason}"
 
@@ -127,7 +127,7 @@ def lines_of(report: dict[str, Any]) -> Iterator[str]:
         yield f"  because {UNATTENDED}"
     yield from (f"operator: {each}; rayfleet would wait for its end" for each in report["operators"])
     yield from (f"cannot see: {each}" for each in report["unseen"])
-    places = {case["cluster"].partition("/")[0] for case in report["clusters"]}
+    places = {case["name"].partition("/")[0] for case in report["clusters"]}
     changed = sum(bool(case["changes"]) for case in report["clusters"])
     yield f"{counted(len(report['clusters']), 'RayCluster')} in {counted(len(places), 'namespace')}: {changed or 'nothing'} would change"
 

@@ -16,6 +16,6 @@ scenarios   stories, and transcript their words: tests/transcripts/*.golden
 ray_jobs    a Ray that takes jobs, and lies; job_life: one RayJob with it, job_storm: faults around that
 serve       a Serve on every head; service_life: one RayService with it, service_shop: one that goes on by itself, service_storm: faults
 gcs         a head's GCS that says what it is told to, over real gRPC
-ideal_job   what a RayJob makes
+ideal_world one in which all goes well, and ideal_ray its Ray
 ideal       `rayfleet render` and `rayfleet plan`: no faults, no time, no network
 """

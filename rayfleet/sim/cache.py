@@ -12,15 +12,33 @@ from typing import Any
 import msgspec
 
 from rayfleet.api import labels
-from rayfleet.api.decode import decode_cluster
-from rayfleet.api.meta import CERTIFICATES, JOBS, PERSISTENTVOLUMECLAIMS, PODS, RAYCLUSTERS, SERVICES, Key, Resource
-from rayfleet.api.views import ChildView, JobView, PodView, ServiceView, decode_certificate, decode_child
+from rayfleet.api.decode import decode, decode_cluster
+from rayfleet.api.meta import (
+    CERTIFICATES,
+    ENDPOINTSLICES,
+    JOBS,
+    PERSISTENTVOLUMECLAIMS,
+    PODS,
+    RAYCLUSTERS,
+    RAYCRONJOBS,
+    RAYJOBS,
+    RAYSERVICES,
+    SERVICES,
+    Key,
+    Resource,
+)
+from rayfleet.api.raycronjob import RayCronJob
+from rayfleet.api.rayjob import RayJob
+from rayfleet.api.rayservice import RayService
+from rayfleet.api.views import ChildView, JobView, PodView, ServiceView, SliceView, decode_certificate, decode_child
 from rayfleet.raycluster.children import OTHERS
 from rayfleet.runtime.cache import Cache
 from rayfleet.sim.clock import VirtualClock
 from rayfleet.sim.store import Change, Obj, Store, encoded
 
 WATCHED = (RAYCLUSTERS, PODS, SERVICES, JOBS, PERSISTENTVOLUMECLAIMS, *OTHERS)
+MADE_FOR: dict[Resource, Any] = {RAYJOBS: RayJob, RAYSERVICES: RayService, RAYCRONJOBS: RayCronJob}
+VIEWS: dict[Resource, Any] = {PODS: PodView, JOBS: JobView, ENDPOINTSLICES: SliceView}
 NODE_TYPES = (labels.HEAD, labels.WORKER, labels.REDIS_CLEANUP)
 
 
@@ -34,12 +52,12 @@ def selected(resource: Resource, obj: Obj | None) -> bool:
 def view(resource: Resource, obj: Obj) -> Any:
     if resource == RAYCLUSTERS:
         return decode_cluster(encoded(obj))
-    if resource == PODS:
-        return msgspec.convert(obj, PodView)
+    if resource in MADE_FOR:
+        return decode(encoded(obj), MADE_FOR[resource])
+    if resource in VIEWS:
+        return msgspec.convert(obj, VIEWS[resource])
     if resource == CERTIFICATES:
         return decode_certificate(encoded(obj))
-    if resource == JOBS:
-        return msgspec.convert(obj, JobView)
     return decode_child(encoded(obj), ServiceView if resource == SERVICES else ChildView)
 
 

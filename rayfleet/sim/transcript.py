@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from rayfleet.api.views import PodView
 from rayfleet.kube.errors import ApiError
 from rayfleet.planning.actions import Action, AddFinalizer, Create, Delete, Fence, OnOwner, Patch, RemoveFinalizer
 from rayfleet.planning.plan import Plan
+from rayfleet.sim.ideal_ray import Asked
 from rayfleet.sim.leader import TURN, Turn
 from rayfleet.sim.store import Change, Request
 from rayfleet.sim.world import OPERATOR, World
@@ -53,13 +54,15 @@ class Transcript:
         return "\n".join(self.lines) + "\n"
 
 
-def plan_told(plan: Plan) -> list[str]:
-    """A plan that nobody carries out, as `rayfleet plan` shows it."""
+def plan_told(plan: Plan, asked: Iterable[Asked] = ()) -> list[str]:
+    """A plan that nobody carries out, as `rayfleet plan` shows it; `asked` is what Ray would be asked besides."""
     lines = list(actions_told(plan, None))
+    for call in plan.calls:
+        lines += [f"call raycluster/{call.target.cluster.name} {call.message.method} {call.message.path}", f"    {call.note}"]
     lines += [f"event {event.reason}: {event.note}" for event in plan.events]
     if plan.status is not None:
         lines.append(f"status {plan.status.reason}")
-    return lines
+    return lines + [f"ask raycluster/{each.cluster.name} {each.what}" for each in asked]
 
 
 def actions_told(plan: Plan, answers: Sent | None) -> Iterator[str]:

@@ -59,7 +59,7 @@ def test_living_clusters_are_judged_and_nothing_is_written(command: Run, kubecon
     code, shown = check("-A", "-o", "json")
     assert code == 1
     report = json.loads(shown)
-    assert {case["cluster"]: [change["verb"] for change in case["changes"]] for case in report["clusters"]} == {
+    assert {case["name"]: [change["verb"] for change in case["changes"]] for case in report["clusters"]} == {
         "default/one": [],
         "default/two": ["create"],
     }

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
 from click.testing import Result
 
+from rayfleet.cli.output import FORMS, dump_yaml
+from rayfleet.sim.service_specs import cluster_spec, document
 from tests.cli.conftest import Run
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples" / "two-clusters.yaml")
 Invoke = Callable[..., Result]
+JOB = {"entrypoint": "python x.py", "rayClusterSpec": cluster_spec()}
+SPECS = {
+    "RayService": document()["spec"],
+    "RayJob": JOB,
+    "RayCronJob": {"schedule": "0 3 * * *", "jobTemplate": JOB},
+}
+OTHERS = "---\n".join(
+    dump_yaml({"apiVersion": "ray.io/v1", "kind": kind, "metadata": {"name": kind.lower()}, "spec": spec}) for kind, spec in SPECS.items()
+)
 
 
 def test_render_prints_every_object_of_every_cluster_as_it_would_be_sent(invoke: Invoke) -> None:
@@ -77,3 +91,37 @@ def test_admission_policies_are_printed_in_place_of_the_crds(invoke: Invoke) -> 
             ("ValidatingAdmissionPolicyBinding", name),
         ]
     assert "CustomResourceDefinition" in invoke("crds").output
+
+
+def test_every_kind_is_rendered_and_planned(invoke: Invoke) -> None:
+    shown = invoke("render", "-f", "-", "--now", "2026-12-24T00:00:00Z", input=OTHERS)
+    assert shown.exit_code == 0, shown.output
+    owners = {(each["kind"], each["metadata"]["ownerReferences"][0]["kind"]) for each in yaml.safe_load_all(shown.output)}
+    made = {("RayCluster", "RayService"), ("RayCluster", "RayJob"), ("RayJob", "RayCronJob"), ("Job", "RayJob"), ("Service", "RayService")}
+    assert made <= owners
+    assert invoke("plan", "-f", "-", "--now", "2026-12-24T00:00:00Z", input=OTHERS).output.splitlines() == [
+        "rayservice default/rayservice",
+        "  hold rayservice/rayservice with ray.io/rayservice-finalizer",
+        "      because its clusters go first",
+        "  status Ready=False (Initializing); RollbackInProgress=False (NoPendingCluster); Suspended=False (NotSuspended); "
+        "Suspending=False (NotSuspended); UpgradeInProgress=False (Initializing); observedGeneration=1",
+        "rayjob default/rayjob",
+        "  hold rayjob/rayjob with ray.io/rayjob-finalizer",
+        "      because its Ray job is to be stopped when it goes",
+        "raycronjob default/raycronjob",
+        "  look again at 2026-12-24T03:00:00Z",
+        "  note: the operator looks after no RayCronJob unless it is started with --feature-gates RayCronJob=true",
+    ]
+
+
+@pytest.mark.parametrize(("form", "load"), [("json", json.loads), ("yaml", yaml.safe_load)])
+def test_a_plan_is_given_to_programs(invoke: Invoke, form: str, load: Callable[[str], Any]) -> None:
+    assert set(FORMS) == {"json", "yaml"}
+    shown = load(invoke("plan", "-f", "-", "-o", form, input=OTHERS).output)
+    assert [each["kind"] for each in shown] == list(SPECS)
+    assert shown[0]["actions"][0]["why"] == "its clusters go first"
+    assert shown[2]["looksAgain"].endswith("T03:00:00Z")
+
+
+def test_a_time_that_is_none_is_told(invoke: Invoke) -> None:
+    assert "'tomorrow' is no time; write it as" in invoke("plan", "-f", EXAMPLE, "--now", "tomorrow").output

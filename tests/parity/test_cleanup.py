@@ -20,5 +20,5 @@ NOW = 1_767_225_601.0  # a second later
 def test_the_clean_up_job_is_the_recorded_one(name: str) -> None:
     case = recording(name)
     deleted = {**case.cluster, "metadata": {**case.cluster["metadata"], **DELETED}}
-    sent = [dict(action.manifest) for action in next_steps(deleted, Configuration(), NOW).actions if isinstance(action, Create)]
+    sent = [dict(action.manifest) for action in next_steps(deleted, Configuration(), NOW).plan.actions if isinstance(action, Create)]
     assert unnamed(name, list(compared(case.jobs, grouped(sent, "demo")))) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from rayfleet.api.config import FEATURE_GATES, Configuration
 from rayfleet.api.meta import PODS, RAYCLUSTERS, Key
 from rayfleet.planning.actions import TO_BE_DRAWN, Create, Delete, Fence
-from rayfleet.sim.ideal import Still, lived, typed, uid_of
+from rayfleet.sim.ideal import typed, uid_of
+from rayfleet.sim.ideal_ray import AbsentRay
+from rayfleet.sim.ideal_world import IdealWorld, Step, Still
 from rayfleet.sim.manifests import cluster, group
 from rayfleet.sim.store import Obj, Request, Store
 
@@ -38,21 +41,25 @@ def whole(*names: str) -> Obj:
     return cluster("demo", group("small", 2), **{key: value for part in parts for key, value in part.items()})
 
 
+def lived(store: Store, gone: frozenset[str] = frozenset()) -> Iterator[Step]:
+    return IdealWorld(store, Still(0.0), CONFIG, AbsentRay(), gone).lived()
+
+
 @pytest.mark.parametrize("names", COMBINATIONS, ids=" ".join)
 def test_it_comes_to_rest_is_suspended_and_resumed(names: tuple[str, ...]) -> None:
     store = Store(Still(0.0), uid=lambda key: uid_of(*key))
     store.do(Request("user", "create", RAYCLUSTERS, *KEY, body=whole(*names)))
-    made = [action for action in lived(store, KEY, CONFIG, 0.0) if isinstance(action, Create)]
+    made = [action for action in lived(store) if isinstance(action, Create)]
     assert len(store.all(PODS)) == 3
     assert {action.namespace for action in made} == {"default"}
     drawn = [action for action in made if action.resource.kind == "Secret"]
     assert [action.manifest["data"] for action in drawn] == [{"auth_token": TO_BE_DRAWN}] * (names[1] == "token")
     store.do(Request("user", "patch", RAYCLUSTERS, *KEY, body={"spec": {"suspend": True}}))
-    assert {type(action) for action in lived(store, KEY, CONFIG, 1.0)} <= {Delete, Fence}
+    assert {type(action) for action in lived(store)} <= {Delete, Fence}
     assert store.all(PODS) == []
     gone = frozenset(action.name for action in made if action.resource == PODS)
     store.do(Request("user", "patch", RAYCLUSTERS, *KEY, body={"spec": {"suspend": False}}))
-    again = [action for action in lived(store, KEY, CONFIG, 2.0, gone) if isinstance(action, Create)]
+    again = [action for action in lived(store, gone) if isinstance(action, Create)]
     assert {action.resource for action in again} == {PODS}
     assert not {action.name for action in again} & gone - {"demo-head"}  # the one that a volume is fenced by
     assert typed(store.get(RAYCLUSTERS, KEY) or {}).status.state == "ready"

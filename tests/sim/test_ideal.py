@@ -55,7 +55,7 @@ def test_a_refused_spec_names_the_field_and_the_object() -> None:
 
 
 def test_the_next_steps_of_a_new_cluster_say_why() -> None:
-    told = plan_told(next_steps(cluster("demo", group("small", 1)), CONFIG, 0.0))
+    told = plan_told(*next_steps(cluster("demo", group("small", 1)), CONFIG, 0.0))
     assert "    because the cluster has no head Pod" in told
     assert "    because 0 of 1 replicas are there" in told
 
@@ -65,13 +65,13 @@ def test_the_next_steps_count_only_children_with_this_uid() -> None:
     pods = [pod for pod in render([obj], CONFIG) if pod["kind"] == "Pod"]
     stranger = copy.deepcopy(pods[1])
     stranger["metadata"]["ownerReferences"][0]["uid"] = "another"
-    assert "    because 0 of 1 replicas are there" in plan_told(next_steps(obj, CONFIG, 0.0, [pods[0], stranger]))
-    assert not any("replicas are there" in line for line in plan_told(next_steps(obj, CONFIG, 0.0, pods)))
+    assert "    because 0 of 1 replicas are there" in plan_told(*next_steps(obj, CONFIG, 0.0, [pods[0], stranger]))
+    assert not any("replicas are there" in line for line in plan_told(*next_steps(obj, CONFIG, 0.0, pods)))
 
 
 def test_the_next_steps_of_a_bad_spec_are_its_refusal() -> None:
     bad = cluster("demo", {**group("small"), "replicas": "three"})
     assert typed(bad).metadata.name == "demo"
-    plan = next_steps(bad, CONFIG, 0.0)
+    plan = next_steps(bad, CONFIG, 0.0).plan
     assert not plan.actions
     assert [event.reason for event in plan.events] == ["InvalidRayClusterSpec"]

@@ -114,7 +114,7 @@ def take_names(place: Place) -> None:
     bound["spec"]["suspend"] = True
     place.create("ray.io/v1/rayclusters", bound)
     owner = place.create("ray.io/v1/rayclusters", whole("taken"))
-    creates = [action for action in next_steps(owner, Configuration(), time.time()).actions if isinstance(action, Create)]
+    creates = [action for action in next_steps(owner, Configuration(), time.time()).plan.actions if isinstance(action, Create)]
     (head,) = (action.name for action in creates if action.resource == PODS)
     place.create("pods", {"metadata": {"name": head}, "spec": {"containers": [{"name": "other", "image": "other"}]}})
 
