@@ -3,15 +3,95 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rayfleet.cli.failure import Failure
 
 if TYPE_CHECKING:
+    import aiohttp
+
     from rayfleet.kube.client import Client
     from rayfleet.local.state import State
 
 PORT = 8265
+HEARTBEAT = 20.0  # seconds; who does not answer to a ping is gone
+DEADLINE = 120.0  # seconds for one answer: what is sent may be a whole working directory
+
+
+class Dashboard(Protocol):
+    """One head's, with its token."""
+
+    async def ask(self, method: str, path: str, body: bytes = b"", kind: str = "application/json") -> tuple[int, bytes]:
+        """The HTTP status and the content. Raises OSError when there is no answer."""
+
+    def websocket(self, path: str) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
+        """Entering it raises ApiError, ClientError or OSError when there is none."""
+
+
+class ByDoor:
+    """`address` as a browser has it; `headers` hold the token."""
+
+    def __init__(self, session: aiohttp.ClientSession, address: str, headers: dict[str, str]) -> None:
+        self._session, self._address, self._headers = session, address, headers
+
+    async def ask(self, method: str, path: str, body: bytes = b"", kind: str = "application/json") -> tuple[int, bytes]:
+        import aiohttp
+
+        headers = {**self._headers, **({"Content-Type": kind} if body else {})}
+        try:
+            async with self._session.request(method, self._address + path, data=body or None, headers=headers) as answer:
+                return answer.status, await answer.read()
+        except aiohttp.ClientError as error:
+            raise OSError(f"{self._address} does not answer: {error or type(error).__name__}") from error
+
+    def websocket(self, path: str) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
+        return self._session.ws_connect(self._address + path, headers=self._headers, heartbeat=HEARTBEAT, max_msg_size=0)
+
+
+class ByApi:
+    """By the API server, as whoever the kubeconfig says."""
+
+    def __init__(self, client: Client, cluster: dict[str, Any], headers: dict[str, str]) -> None:
+        self._client, self._cluster, self._headers = client, cluster, headers
+
+    async def ask(self, method: str, path: str, body: bytes = b"", kind: str = "application/json") -> tuple[int, bytes]:
+        from rayfleet.kube.errors import ApiError
+
+        place, _, query = proxied(self._cluster, path).partition("?")
+        try:
+            said = await self._client.request(
+                method, f"{place}?{query}" if query else place, body=body or None, content_type=kind, headers=self._headers
+            )
+        except ApiError as error:
+            if not error.status or error.status > 500:
+                raise OSError(error.message) from error
+            return error.status, error.message.encode()
+        return 200, said
+
+    def websocket(self, path: str) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
+        return self._client.websocket(proxied(self._cluster, path), self._headers)
+
+
+@asynccontextmanager
+async def dashboard_of(client: Client, state: State, cluster: dict[str, Any]) -> AsyncIterator[Dashboard]:
+    """The way to a cluster's dashboard, as long as the context lasts. Raises ApiError when its token may not be read."""
+    import aiohttp
+
+    from rayfleet.cli.token import token_of
+    from rayfleet.kube.client import Client
+    from rayfleet.ray.http import bearing
+
+    headers = bearing(await token_of(client, cluster["metadata"]["namespace"], cluster["metadata"]["name"]))
+    address = address_of(state, cluster)
+    if address is None or f"//127.0.0.1:{api_port(state)}" not in client.connection.server:
+        async with Client(client.connection, user_agent="rayfleet-cli", timeout=DEADLINE) as patient:
+            yield ByApi(patient, cluster, headers)
+        return
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=10.0, sock_read=DEADLINE)
+    async with aiohttp.ClientSession(timeout=timeout) as session:
+        yield ByDoor(session, address, headers)
 
 
 def service_of(cluster: dict[str, Any]) -> str:
@@ -34,29 +114,16 @@ def address_of(state: State, cluster: dict[str, Any]) -> str | None:
     return f"http://127.0.0.1:{port}" if port else None
 
 
-async def ask(client: Client, state: State, cluster: dict[str, Any], path: str, body: Any = None) -> bytes:
-    """GET a path of the dashboard (or POST a body to it), with the cluster's token where it has one. Raises Failure, ApiError."""
-    import aiohttp
-
-    from rayfleet.cli.token import token_of
-    from rayfleet.ray.http import bearing
-
-    address = address_of(state, cluster)
-    token = await token_of(client, cluster["metadata"]["namespace"], cluster["metadata"]["name"])
-    headers = bearing(token)
-    if address is None or f"//127.0.0.1:{api_port(state)}" not in client.connection.server:
-        return await client.request("GET" if body is None else "POST", proxied(cluster, path), body=body, headers=headers)
-    timeout = aiohttp.ClientTimeout(total=30)
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=timeout) as session,
-            session.request("GET" if body is None else "POST", address + path, json=body, headers=headers) as answer,
-        ):
-            content = await answer.read()
-    except (aiohttp.ClientError, TimeoutError) as error:
-        raise Failure(f"the dashboard of {cluster['metadata']['name']} does not answer on {address}: {error or 'timeout'}") from error
-    if answer.status >= 300:
-        raise Failure(f"the dashboard of {cluster['metadata']['name']} answered {answer.status}: {content[:300].decode(errors='replace')}")
+async def ask(client: Client, state: State, cluster: dict[str, Any], path: str) -> bytes:
+    """GET a path of the dashboard, with the cluster's token where it has one. Raises Failure, ApiError."""
+    name = cluster["metadata"]["name"]
+    async with dashboard_of(client, state, cluster) as dashboard:
+        try:
+            status, content = await dashboard.ask("GET", path)
+        except OSError as error:
+            raise Failure(f"the dashboard of {name}: {error or 'timeout'}") from error
+    if status >= 300:
+        raise Failure(f"the dashboard of {name} answered {status}: {content[:300].decode(errors='replace')}")
     return content
 
 

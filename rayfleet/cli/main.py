@@ -21,6 +21,7 @@ COMMANDS = {
     "scale": "scale",
     "rollout": "rollout",
     "logs": "logs",
+    "job": "job",
     "explain": "explain",
     "doctor": "doctor",
     "token": "token",
@@ -65,7 +66,7 @@ def rayfleet() -> None:
 
 
 def main() -> None:
-    """Run the command line and exit: 0 done, 1 failed, 2 asked wrongly."""
+    """Run the command line and exit: 0 done, 1 failed, 2 asked wrongly, 130 interrupted; `job` exits as its job did."""
     try:
         code = rayfleet.main(prog_name="rayfleet", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

@@ -6,9 +6,10 @@ Errors: every method raises `ApiError` (see `errors`). Decoding into a typed str
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import lru_cache
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import msgspec
@@ -17,6 +18,9 @@ from rayfleet.api.meta import Resource
 from rayfleet.kube.connection import Connection
 from rayfleet.kube.errors import Expired, NotFound, Unreachable
 from rayfleet.kube.transport import Transport
+
+if TYPE_CHECKING:
+    import aiohttp
 
 PATCHES = {
     "merge": "application/merge-patch+json",
@@ -227,6 +231,10 @@ class Client:
             async for chunk in content.iter_any():
                 yield chunk
 
+    def websocket(self, path: str, headers: Mapping[str, str]) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
+        """To who stands behind the server's proxy; `headers` are for them."""
+        return self._transport.websocket(path, headers)
+
     async def request(
         self,
         method: str,
@@ -287,12 +295,7 @@ def metadata(body: Mapping[str, Any] | bytes) -> Mapping[str, Any]:
 
 
 def selectors(labels: str, fields: str) -> dict[str, str]:
-    query = {}
-    if labels:
-        query["labelSelector"] = labels
-    if fields:
-        query["fieldSelector"] = fields
-    return query
+    return {name: value for name, value in (("labelSelector", labels), ("fieldSelector", fields)) if value}
 
 
 def with_query(path: str, query: Mapping[str, str]) -> str:

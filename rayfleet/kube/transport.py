@@ -21,6 +21,7 @@ from rayfleet.kube.warnings import Warnings, WarningSink
 ATTEMPTS = 4
 FIRST_PAUSE = 0.25
 BUSY = (429, 503)
+HEARTBEAT = 20.0  # seconds; who does not answer to a ping is gone
 LINE_BUFFER = 2 * 1024 * 1024  # etcd caps objects at about 1.5 MiB; a line is refused beyond twice this
 
 Identity = tuple[str | None, int] | None  # the token, and the number of the certificate
@@ -182,6 +183,26 @@ class Transport:
                 self._heed(path, response)
                 yield response.content
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise unreachable("GET", path, error) from error
+
+    @asynccontextmanager
+    async def websocket(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """A WebSocket to who stands behind the server's proxy, which `headers` are for. Raises Unreachable when it is refused or cut."""
+        await self._log_in()
+        try:
+            async with (
+                self._streams.session() as session,
+                session.ws_connect(
+                    self._url(path),
+                    headers=self._authorized(dict(headers)),
+                    heartbeat=HEARTBEAT,
+                    max_msg_size=0,
+                    server_hostname=self._connection.server_hostname,
+                    proxy=self._connection.proxy,
+                ) as socket,
+            ):
+                yield socket
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise unreachable("GET", path, error) from error
 
     async def close(self) -> None:

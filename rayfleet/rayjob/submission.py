@@ -6,6 +6,7 @@ in another one the id is never submitted again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from rayfleet.api import labels
 from rayfleet.api.meta import JOBS, RAYJOBS
 from rayfleet.api.raycluster import RayCluster
-from rayfleet.api.rayjob import RayJob
+from rayfleet.api.rayjob import RayJob, RayJobSpec
 from rayfleet.api.validation.ray_job import HTTP, INTERACTIVE, SIDECAR
 from rayfleet.planning.actions import Action, Create, Fence, Subject
 from rayfleet.planning.plan import Call
@@ -30,19 +31,19 @@ SUBMITTER = Subject("submitter Job", "submitter Jobs")
 
 def act_of(observed: Observed, job: RayJob) -> Act:
     """The submission, as HTTPMode sends it and as a submitter is given it."""
-    spec = job.spec
-    fields: dict[str, Any] = {}
-    if observed.runtime_env:
-        fields["runtime_env"] = observed.runtime_env
-    if spec.metadata:
-        fields["metadata"] = spec.metadata
-    if spec.entrypoint_num_cpus:
-        fields["entrypoint_num_cpus"] = spec.entrypoint_num_cpus
-    if spec.entrypoint_num_gpus:
-        fields["entrypoint_num_gpus"] = spec.entrypoint_num_gpus
-    if spec.entrypoint_resources:
-        fields["entrypoint_resources"] = msgspec.json.decode(spec.entrypoint_resources)
-    return jobs.submit(job.status.job_id, spec.entrypoint, **fields)
+    return act_for(job.spec, job.status.job_id, observed.runtime_env)
+
+
+def act_for(spec: RayJobSpec, job_id: str, runtime_env: Mapping[str, Any]) -> Act:
+    """The submission of a spec whose `runtimeEnvYAML` says `runtime_env`."""
+    fields = {
+        "runtime_env": runtime_env,
+        "metadata": spec.metadata,
+        "entrypoint_num_cpus": spec.entrypoint_num_cpus,
+        "entrypoint_num_gpus": spec.entrypoint_num_gpus,
+        "entrypoint_resources": msgspec.json.decode(spec.entrypoint_resources) if spec.entrypoint_resources else {},
+    }
+    return jobs.submit(job_id, spec.entrypoint, **{name: value for name, value in fields.items() if value})
 
 
 def plan_submission(observed: Observed, job: RayJob) -> tuple[list[Action], list[Call]]:
