@@ -18,7 +18,7 @@ from rayfleet.apiserver.options import WriteOptions
 from rayfleet.apiserver.record import Obj, Record
 from rayfleet.apiserver.registry import Served
 from rayfleet.apiserver.selectors import Selector, parse
-from rayfleet.apiserver.status_error import StatusError, bad_request, invalid, not_supported, unsupported_media
+from rayfleet.apiserver.status_error import Cause, StatusError, bad_request, invalid, not_supported, unsupported_media
 
 JSON = "application/json"
 UNTOLD = ("", "application/octet-stream")
@@ -27,6 +27,7 @@ READ = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
 BODY_LIMIT = 3 * 1024 * 1024
 """as a real API server's"""
 
+MANAGER_LIMIT = 128  # bytes
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 WARNINGS_LIMIT = 16
 """headers have a size that clients accept"""
@@ -74,7 +75,13 @@ class Call:
             raise invalid("meta.k8s.io", name, "", [not_supported("dryRun", [self.query["dryRun"]], ("All",))])
         if (wanted := self.query.get("fieldValidation", "")) not in VALIDATIONS:
             raise invalid("meta.k8s.io", name, "", [not_supported("fieldValidation", wanted, VALIDATIONS)])
-        options = WriteOptions("dryRun" in self.query, self.query.get("fieldManager", ""), self.query.get("fieldValidation") or "Warn")
+        manager = self.query.get("fieldManager", "")
+        if len(manager.encode()) > MANAGER_LIMIT:
+            cause = Cause("fieldManager", "FieldValueTooLong", f"Too long: may not be more than {MANAGER_LIMIT} bytes")
+            raise invalid("meta.k8s.io", name, "", [cause])
+        options = WriteOptions("dryRun" in self.query, manager, validation=self.query.get("fieldValidation") or "Warn")
+        options.agent = self.request.headers.get("User-Agent", "").partition("/")[0]
+        options.force = self.flag("force")
         options.doubled = doubled(self.body) if options.validation != "Ignore" and "json" in self.request.content_type else []
         return options
 

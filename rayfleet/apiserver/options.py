@@ -11,6 +11,12 @@ class WriteOptions:
 
     dry_run: bool = False
     manager: str = ""
+    """the query's fieldManager"""
+    agent: str = ""
+    """how the client calls itself: the manager of a write that names none"""
+    force: bool = False
+    applied: bool = False
+    """a server-side apply, which has said itself who owns what"""
     validation: str = "Warn"
     warnings: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)

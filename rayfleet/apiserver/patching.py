@@ -1,4 +1,4 @@
-"""PATCH: which kind of patch, and server-side apply in its simple form."""
+"""PATCH: which kind of patch."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from aiohttp import web
 
-from rayfleet.apiserver import metadata, writing
+from rayfleet.apiserver import writing
+from rayfleet.apiserver.applying import apply
 from rayfleet.apiserver.call import Call, decoded
-from rayfleet.apiserver.options import WriteOptions
 from rayfleet.apiserver.patch import edited, merged
 from rayfleet.apiserver.record import Obj
-from rayfleet.apiserver.status_error import StatusError, bad_request, invalid, required, unsupported_media
+from rayfleet.apiserver.status_error import StatusError, bad_request, invalid, not_allowed, unsupported_media
 from rayfleet.apiserver.strategic import strategically_merged
 
 JSON_PATCH, MERGE_PATCH = "application/json-patch+json", "application/merge-patch+json"
@@ -31,8 +31,10 @@ def apply_patch(call: Call) -> web.Response:
     except StatusError as failure:
         raise bad_request("invalid JSON patch") from failure
     if media == APPLY_PATCH:
-        return _apply(call, body)
+        return apply(call, body)
     options = call.options()
+    if options.force:
+        raise invalid("meta.k8s.io", "PatchOptions", "", [not_allowed("force", "may not be specified for non-apply patch")])
     record = writing.require_found(call.api, call.served, call.address.namespace or "", call.address.name)
 
     def edit(obj: Obj) -> Any:
@@ -45,40 +47,3 @@ def apply_patch(call: Call) -> web.Response:
         raise bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
     record = writing.patch(call.api, call.served, record, edit, options, subresource=call.address.subresource)
     return call.answer(record, 200, options)
-
-
-def _apply(call: Call, body: Any) -> web.Response:
-    """Creates, or merges what is given; nobody's fields conflict, and what is no longer given stays."""
-    options = call.options()
-    if not isinstance(body, dict):
-        raise bad_request("an apply patch is an object")
-    if not options.manager:
-        raise invalid("meta.k8s.io", "PatchOptions", "", [required("fieldManager", "is required for apply patch")])
-    record = call.api.store.get(call.kind.resource, call.address.namespace or "", call.address.name)
-    if record is None:
-        body.setdefault("metadata", {}).setdefault("name", call.address.name)
-        record = writing.create(call.api, call.served, call.address.namespace or "", body, options, applied=_manager(call, options))
-        return call.answer(record, 201, options)
-    merge = merged if call.kind.custom else strategically_merged
-
-    def edit(obj: Obj) -> Any:
-        wanted = merge(obj, body)
-        managers = [entry for entry in obj["metadata"].get("managedFields", []) if entry["manager"] != options.manager]
-        if wanted == obj and len(managers) < len(obj["metadata"].get("managedFields", [])):
-            return obj
-        wanted["metadata"] = {**wanted["metadata"], "managedFields": [*managers, _manager(call, options)]}
-        return wanted
-
-    record = writing.patch(call.api, call.served, record, edit, options, subresource=call.address.subresource)
-    return call.answer(record, 200, options)
-
-
-def _manager(call: Call, options: WriteOptions) -> Obj:
-    return {
-        "manager": options.manager,
-        "operation": "Apply",
-        "apiVersion": call.served.api_version,
-        "time": metadata.timestamp(call.api.clock()),
-        "fieldsType": "FieldsV1",
-        "fieldsV1": {},
-    }

@@ -73,6 +73,11 @@ def bad_request(message: str) -> StatusError:
     return StatusError(400, "BadRequest", message)
 
 
+def applied_against(message: str, causes: Sequence[Cause]) -> StatusError:
+    """A server-side apply that would take fields from others."""
+    return StatusError(409, "Conflict", message, {"causes": [_cause(cause) for cause in causes]})
+
+
 def malformed(kind: str, version: str, why: str) -> StatusError:
     """What a typed decoder cannot take."""
     return bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {why}')

@@ -43,7 +43,7 @@ def strategically_merged(target: Any, patch: Any) -> Any:
     if patch.get("$patch") == "replace":
         return _bare(patch)
     if patch.get("$patch") not in (None, "delete"):
-        raise StatusError(500, "", f"unknown patch type: {patch['$patch']} in map: {_go(patch)}")
+        raise StatusError(500, "", f"unknown patch type: {patch['$patch']} in map: {go_text(patch)}")
     result = dict(target) if isinstance(target, dict) else {}
     if patch.get("$patch") == "delete":
         return {}
@@ -85,7 +85,7 @@ def _merged_list(field: str, target: list[Any], patch: list[Any]) -> list[Any]:
     # What is new comes before what was there, in the order of the patch.
     for item in sorted(patch, key=lambda each: -patch.index(each)):
         if merge_key not in item:
-            raise StatusError(500, "", f"map: {_go(item)} does not contain declared merge key: {merge_key}")
+            raise StatusError(500, "", f"map: {go_text(item)} does not contain declared merge key: {merge_key}")
         _merge_item(result, merge_key, item)
     return result
 
@@ -141,10 +141,10 @@ def _bare(patch: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in patch.items() if key not in _DIRECTIVES}
 
 
-def _go(value: Any) -> str:
+def go_text(value: Any) -> str:
     """As Go prints it."""
     if isinstance(value, dict):
-        return "map[" + " ".join(f"{key}:{_go(value[key])}" for key in sorted(value)) + "]"
+        return "map[" + " ".join(f"{key}:{go_text(value[key])}" for key in sorted(value)) + "]"
     if isinstance(value, list):
-        return "[" + " ".join(map(_go, value)) + "]"
+        return "[" + " ".join(map(go_text, value)) + "]"
     return "<nil>" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

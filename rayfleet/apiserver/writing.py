@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rayfleet.apiserver import metadata
+from rayfleet.apiserver import field_managers, field_shapes, metadata
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.deletion import held
+from rayfleet.apiserver.field_shapes import Shape
 from rayfleet.apiserver.kind import Kind
 from rayfleet.apiserver.options import WriteOptions
 from rayfleet.apiserver.record import Obj, Record, encode
@@ -33,8 +34,8 @@ Edit = Callable[[Obj], Any]
 _NAMESPACES = "the namespace of the provided object does not match the namespace sent on the request"
 
 
-def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOptions, *, applied: Obj | None = None) -> Record:
-    """`body` is taken over: its parts may change. `applied` is the managedFields entry of a server-side apply.
+def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOptions, *, managers: list[Obj] | None = None) -> Record:
+    """`body` is taken over: its parts may change. `managers` are the managedFields of a server-side apply.
 
     Raises StatusError: 400, 403 (quota, namespace ends), 404 (no such namespace), 409 (exists), 422.
     """
@@ -52,8 +53,8 @@ def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOp
         raise forbidden(kind.group, kind.plural, name, "create not allowed while custom resource definition is terminating")
     for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "generation"):
         meta.pop(field, None)
-    if applied:
-        meta["managedFields"] = [applied]
+    if managers:
+        meta["managedFields"] = managers
     meta["uid"] = api.uid()
     meta["creationTimestamp"] = metadata.timestamp(api.clock())
     if kind.counts_generations:
@@ -75,7 +76,7 @@ def replace(api: Api, served: Served, record: Record, body: Obj, options: WriteO
     if served.kind.custom and not obj["metadata"].get("resourceVersion"):
         cause = Cause("metadata.resourceVersion", "FieldValueInvalid", "Invalid value: 0: must be specified for an update")
         raise invalid(served.kind.group, served.kind.plural, record.name, [cause])
-    return _update(api, served, record, obj, options, subresource)
+    return _update(api, served, record, obj, options, subresource, _managed(body))
 
 
 def patch(api: Api, served: Served, record: Record, edit: Edit, options: WriteOptions, *, subresource: str = "") -> Record:
@@ -86,7 +87,7 @@ def patch(api: Api, served: Served, record: Record, edit: Edit, options: WriteOp
     if not isinstance(wanted, dict):
         raise bad_request("the patch does not leave an object")
     try:
-        return _update(api, served, record, _decoded(served, wanted, options), options, subresource)
+        return _update(api, served, record, _decoded(served, wanted, options), options, subresource, _managed(wanted))
     except StatusError as failure:
         if failure.code != 400 or "cannot be handled as a" not in failure.message:
             raise
@@ -95,7 +96,7 @@ def patch(api: Api, served: Served, record: Record, edit: Edit, options: WriteOp
         raise invalid("", "", "", [invalid_value("patch", encode(wanted).decode(), why)]) from failure
 
 
-def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOptions, subresource: str) -> Record:
+def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOptions, subresource: str, asked: Any) -> Record:
     kind = served.kind
     old = record.decode()
     _check_identity(kind, record, obj["metadata"])
@@ -112,6 +113,9 @@ def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOp
     kind.admit(api, obj, old)
     if kind.counts_generations and _spec_changed(kind, obj, old):
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+    if asked or old["metadata"].get("managedFields"):
+        entries = asked if options.applied else _managers(api, served, obj, old, asked, options, subresource)
+        obj["metadata"] = metadata.tidied({**obj["metadata"], "managedFields": entries})
     if obj == old:
         return record
     if _finished(obj):
@@ -121,6 +125,20 @@ def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOp
             api.store.remove(record)
         return last
     return _save(api, kind, record.namespace, record.name, obj, options)
+
+
+def shape_of(served: Served) -> Shape:
+    return field_shapes.shape_of(served.kind.name, served.kind.openapi.get(served.version) if served.kind.custom else None)
+
+
+def _managed(body: Obj) -> Any:
+    meta = body.get("metadata")
+    return meta.get("managedFields") if isinstance(meta, dict) else None
+
+
+def _managers(api: Api, served: Served, obj: Obj, old: Obj, asked: Any, options: WriteOptions, subresource: str) -> list[Obj]:
+    who = field_managers.Manager(field_managers.UPDATE, options.manager or options.agent, served.api_version, subresource)
+    return field_managers.after_update(old, obj, asked, who, shape_of(served), metadata.timestamp(api.clock()))
 
 
 def _save(api: Api, kind: Kind, namespace: str, name: str, obj: Obj, options: WriteOptions) -> Record:

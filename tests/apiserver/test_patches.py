@@ -1,4 +1,4 @@
-"""The patch functions, by their laws, and server-side apply over HTTP."""
+"""The patch functions, by their laws, and over HTTP."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rayfleet.apiserver.patch import edited, merged
 from rayfleet.apiserver.strategic import strategically_merged
-from tests.apiserver.manifests import BOATS, CONFIGMAPS, DEFINITIONS, PODS, boat, boats, configmap, pod
-from tests.apiserver.peer import APPLY, Peer
+from tests.apiserver.manifests import BOATS, CONFIGMAPS, DEFINITIONS, boat, boats, configmap
+from tests.apiserver.peer import Peer
 
 KEYS = st.sampled_from(["a", "b", "c", "x/y", "~", ""])
 LEAVES = st.one_of(st.integers(-3, 3), st.text(max_size=3), st.booleans())
@@ -86,26 +86,6 @@ def test_strategic_directives_delete_replace_and_order() -> None:
     assert strategically_merged(target, {"env": [{"$patch": "replace"}, {"name": "z"}]})["env"] == [{"name": "z"}]
     ports = {"ports": [{"containerPort": 1, "name": "a"}]}
     assert strategically_merged(ports, {"ports": [{"containerPort": 1, "name": "b"}]}) == {"ports": [{"containerPort": 1, "name": "b"}]}
-
-
-async def test_server_side_apply_creates_then_merges(peer: Peer) -> None:
-    body = b"metadata:\n  name: a\ndata: {k: v}\n"
-    assert (await peer.ask("PATCH", f"{CONFIGMAPS}/a", body, APPLY)).status == 422
-    created = await peer.ask("PATCH", f"{CONFIGMAPS}/a?fieldManager=me", body, APPLY)
-    assert (created.status, created.meta["managedFields"][0]["manager"]) == (201, "me")
-    again = await peer.ask("PATCH", f"{CONFIGMAPS}/a?fieldManager=me", body, APPLY)
-    assert again.body == created.body
-    other = await peer.ask("PATCH", f"{CONFIGMAPS}/a?fieldManager=you", b'{"data": {"l": "w"}}', APPLY)
-    assert other.body["data"] == {"k": "v", "l": "w"}
-    assert {entry["manager"] for entry in other.meta["managedFields"]} == {"me", "you"}
-
-
-async def test_an_applied_pod_merges_its_containers(peer: Peer) -> None:
-    await peer.create(PODS, pod())
-    body = {"spec": {"containers": [{"name": "main", "image": "other"}]}}
-    applied = await peer.patch(f"{PODS}/a?fieldManager=me", body, APPLY)
-    assert applied.body["spec"]["containers"][0]["image"] == "other"
-    assert len(applied.body["spec"]["containers"]) == 1
 
 
 async def test_a_stale_patch_conflicts(peer: Peer) -> None:

@@ -21,6 +21,10 @@ Behind it work, as in a control plane: garbage collection, the ends of namespace
 quotas and Jobs (not CronJobs, Deployments or ReplicaSets; of Jobs not `backoffLimitPerIndex` and `successPolicy`). Logs, exec, attach and
 port-forward are asked of the kubelet on the Pod's node.
 
+Server-side apply keeps `metadata.managedFields` from the first apply on: an object that never met one carries none, and what
+stood on it then belongs to `before-first-apply`. Conflicts, `force`, shared fields and the removal of what is left out are as
+in Kubernetes.
+
     pytest tests/conformance                    # against what the real server answered when it was recorded
     make testbed && pytest tests/conformance    # and against the real server itself
     python -m tests.conformance.look            # every difference that is left

@@ -13,13 +13,13 @@ from typing import Any
 WHERE = ("", "items[*].", "[*].object.", "rows[*].object.", "[*].object.rows[*].object.")
 """an object by itself, in a list, in a watch event, in a table's row, in a watch event's table"""
 
-DROP, TIME, UID, VERSION, ADDRESS, PORT, TOKEN, CONTINUE, NAME = (
-    "drop", "time", "uid", "version", "address", "port", "token", "continue", "name",
+DROP, APPLIED, TIME, UID, VERSION, ADDRESS, PORT, TOKEN, CONTINUE, NAME = (
+    "drop", "applied", "time", "uid", "version", "address", "port", "token", "continue", "name",
 )  # fmt: skip
 
 OBJECT: dict[str, str] = {
-    # Which manager wrote which field: the embedded API keeps that for server-side apply alone.
-    "metadata.managedFields": DROP,
+    "metadata.managedFields": APPLIED,
+    "metadata.managedFields[*].time": TIME,
     "metadata.creationTimestamp": TIME,
     "metadata.deletionTimestamp": TIME,
     "metadata.resourceVersion": VERSION,
@@ -108,6 +108,8 @@ class Normal:
                 self._replace(value[step], rest, sign, value)
             elif sign == DROP:
                 del value[step]
+            elif sign == APPLIED:
+                _keep_applied(value, step)
             else:
                 value[step] = self._sign(value[step], sign, value)
 
@@ -132,20 +134,30 @@ class Normal:
             known.append(value)
         return f"<version-{known.index(value) + 1}>"
 
+    def _in_text(self, text: str) -> str:
+        return UUID.sub(lambda found: self._uid(found[0]), text)
+
     def _uid_of(self, value: str) -> str:
         return value if value.startswith("<") else self._uid(value)
 
     def _texts(self, value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
-            return {name: self._texts(member, name) for name, member in value.items()}
+            return {self._in_text(name): self._texts(member, name) for name, member in value.items()}
         if isinstance(value, list):
             return [self._texts(item, key) for item in value]
         if not isinstance(value, str):
             return value
         text = GENERATED.sub(lambda found: found["prefix"] + "xxxxx", value)
-        text = UUID.sub(lambda found: self._uid(found[0]), text)
+        text = self._in_text(text)
         text = VERSION_TEXT.sub(r"\g<before><version>", text)
         return "<age>" if key == "cells" and AGE_CELL.match(text) else text
+
+
+def _keep_applied(meta: dict[str, Any], field: str) -> None:
+    """Which manager updated which field is kept by the embedded API only beside what was applied, and told more coarsely."""
+    meta[field] = [entry for entry in meta[field] or () if entry.get("operation") == "Apply"]
+    if not meta[field]:
+        del meta[field]
 
 
 def _steps(path: str) -> list[str]:

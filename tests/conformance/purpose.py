@@ -85,6 +85,11 @@ PURPOSES: tuple[Difference, ...] = (
         "Only a server-side apply is told in managedFields, so a patch that would change nothing but them writes nothing.",
     ),
     Difference(
+        ("apply-refusals",),
+        ("[7].*",),
+        "A value of the wrong type is refused by the decoder of the kind, as in every other write.",
+    ),
+    Difference(
         ("slices-go-with-pods-and-services",),
         ("*.metadata.generation",),
         "How many steps the controller takes is a matter of time.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.conformance.case import Case
 from tests.conformance.cases import (
     accounts,
+    apply,
     custom,
     definitions,
     deletion,
@@ -30,6 +31,7 @@ TOPICS: dict[str, list[Case]] = {
     "refusals": refusals.CASES,
     "writes": writes.CASES,
     "patches": patches.CASES,
+    "apply": apply.CASES,
     "lists": lists.CASES,
     "watches": watches.CASES,
     "deletion": deletion.CASES,
