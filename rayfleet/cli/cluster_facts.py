@@ -11,8 +11,8 @@ from rayfleet.api.config import Configuration
 from rayfleet.api.crds import crds
 from rayfleet.api.meta import CUSTOMRESOURCEDEFINITIONS, LEASES, Resource
 from rayfleet.cli.checkup import ADD_ONS, NEEDS, Facts, kinds_needed
-from rayfleet.cli.controllers import kinds_of
 from rayfleet.cli.rights import ELECTION, LEASE, RIVALS, Right
+from rayfleet.controllers import kinds_of
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError, Forbidden, NotFound
 

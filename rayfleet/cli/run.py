@@ -92,8 +92,8 @@ def operate(configuration: Configuration, connection: Connection, *, routes_know
     async def run() -> None:
         from msgspec.structs import replace
 
-        from rayfleet.cli.controllers import kinds_of
         from rayfleet.cli.dashboards import dashboards
+        from rayfleet.controllers import kinds_of
         from rayfleet.runtime.manager import Manager
 
         known = configuration if routes_known else replace(configuration, has_routes=await serves_routes(connection))

@@ -67,7 +67,7 @@ async def unattended(
     client: Client, namespace: str | None, configuration: Configuration, unseen: list[str]
 ) -> AsyncIterator[dict[str, Any]]:
     """Ray objects of the kinds that nobody would look after."""
-    from rayfleet.cli.controllers import resources_of
+    from rayfleet.controllers import resources_of
     from rayfleet.kube.errors import Forbidden, NotFound
 
     served = resources_of(configuration)

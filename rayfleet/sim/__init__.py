@@ -4,12 +4,13 @@ clock       an event loop that jumps instead of waiting
 store       the API server's semantics in memory
 cache       what a process sees of it: late, and in any order between kinds
 client      what a process writes to it: slowly, with faults
-leader      one operator process: the runtime's own controller around the real planner
-kubelet     nodes, and the garbage collector
+leader      one operator process: the runtime's own controllers around the real planners
+kubelet     nodes, and the garbage collector; jobs: the Job controller
+rays        Ray on every head that runs, with its jobs API (ray_jobs) and Serve (serve); submitters: who submits from a Pod
 faults      what can happen to one request
 chaos       what happens meanwhile: edits by users, and accidents
 world       all of it put together
-invariants  what must hold after every write
+judge       what must hold after every write of any kind's operator; invariants: what must besides of RayClusters
 end_state   is the cluster what its spec wants?
 storm       random faults for a while, then silence
 scenarios   stories, and transcript their words: tests/transcripts/*.golden

@@ -6,18 +6,17 @@ The copy itself is the runtime's own `Cache`; only the way by which news reach i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 import msgspec
 
 from rayfleet.api import labels
-from rayfleet.api.decode import decode, decode_cluster
+from rayfleet.api.decode import decode, decode_cluster, decode_job
 from rayfleet.api.meta import (
     CERTIFICATES,
     ENDPOINTSLICES,
     JOBS,
-    PERSISTENTVOLUMECLAIMS,
     PODS,
     RAYCLUSTERS,
     RAYCRONJOBS,
@@ -28,17 +27,12 @@ from rayfleet.api.meta import (
     Resource,
 )
 from rayfleet.api.raycronjob import RayCronJob
-from rayfleet.api.rayjob import RayJob
 from rayfleet.api.rayservice import RayService
-from rayfleet.api.views import ChildView, JobView, PodView, ServiceView, SliceView, decode_certificate, decode_child
-from rayfleet.raycluster.children import OTHERS
+from rayfleet.api.views import ChildView, JobView, PodView, SliceView, decode_certificate, decode_child, decode_service
 from rayfleet.runtime.cache import Cache
 from rayfleet.sim.clock import VirtualClock
 from rayfleet.sim.store import Change, Obj, Store, encoded
 
-WATCHED = (RAYCLUSTERS, PODS, SERVICES, JOBS, PERSISTENTVOLUMECLAIMS, *OTHERS)
-MADE_FOR: dict[Resource, Any] = {RAYJOBS: RayJob, RAYSERVICES: RayService, RAYCRONJOBS: RayCronJob}
-VIEWS: dict[Resource, Any] = {PODS: PodView, JOBS: JobView, ENDPOINTSLICES: SliceView}
 NODE_TYPES = (labels.HEAD, labels.WORKER, labels.REDIS_CLEANUP)
 
 
@@ -49,16 +43,22 @@ def selected(resource: Resource, obj: Obj | None) -> bool:
     return (obj["metadata"].get("labels") or {}).get(labels.NODE_TYPE) in NODE_TYPES
 
 
+VIEWS: Mapping[Resource, Callable[[Obj], Any]] = {
+    RAYCLUSTERS: lambda obj: decode_cluster(encoded(obj)),
+    RAYJOBS: lambda obj: decode_job(encoded(obj)),
+    RAYSERVICES: lambda obj: decode(encoded(obj), RayService),
+    RAYCRONJOBS: lambda obj: decode(encoded(obj), RayCronJob),
+    PODS: lambda obj: msgspec.convert(obj, PodView),
+    JOBS: lambda obj: msgspec.convert(obj, JobView),
+    ENDPOINTSLICES: lambda obj: msgspec.convert(obj, SliceView),
+    SERVICES: lambda obj: decode_service(encoded(obj)),
+    CERTIFICATES: lambda obj: decode_certificate(encoded(obj)),
+}
+
+
 def view(resource: Resource, obj: Obj) -> Any:
-    if resource == RAYCLUSTERS:
-        return decode_cluster(encoded(obj))
-    if resource in MADE_FOR:
-        return decode(encoded(obj), MADE_FOR[resource])
-    if resource in VIEWS:
-        return msgspec.convert(obj, VIEWS[resource])
-    if resource == CERTIFICATES:
-        return decode_certificate(encoded(obj))
-    return decode_child(encoded(obj), ServiceView if resource == SERVICES else ChildView)
+    found = VIEWS.get(resource)
+    return found(obj) if found else decode_child(encoded(obj), ChildView)
 
 
 def finish(coroutine: Coroutine[Any, Any, Any]) -> Any:

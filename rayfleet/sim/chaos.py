@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from random import Random
+from typing import ClassVar
 
-from rayfleet.api.meta import PODS
+from rayfleet.api.meta import PODS, RAYCLUSTERS, Key, Resource
 from rayfleet.kube.errors import ApiError, Forbidden
 from rayfleet.sim import accidents, edits
 from rayfleet.sim.kubelet import key_of
 from rayfleet.sim.store import Obj, Request
-from rayfleet.sim.world import World
+from rayfleet.sim.world import NAMESPACE, World
 
 Act = Callable[["Chaos"], bool]
 LEAST_PAUSE, LONGEST_PAUSE = 0.2, 6.0
 
 
 class Chaos:
-    """Acts on one cluster, whose `wanted` spec it remembers, so that a broken one can be mended."""
+    """Acts on one object, a RayCluster where nothing else is said, whose `wanted` spec it remembers, so that a broken one can be mended.
 
-    def __init__(self, world: World, dice: Random, cluster: Obj) -> None:
+    `scarce`: of what a quota lets none in.
+    """
+
+    resource: ClassVar[Resource] = RAYCLUSTERS
+    scarce: ClassVar[Collection[Resource]] = (PODS,)
+
+    def __init__(self, world: World, dice: Random, wanted: Obj, odds: Mapping[Act, int] | None = None) -> None:
         self.world = world
         self.dice = dice
-        self.name = cluster["metadata"]["name"]
-        self.wanted: Obj = cluster
+        self.title = str(wanted["metadata"]["name"])
+        self.wanted: Obj = wanted
+        self.acts = named(odds or ODDS)
+        self.drawn = [name for name, act in self.acts.items() for _ in range((odds or ODDS)[act])]
         self.counts: Counter[str] = Counter()
         self.active = True
         self.quota = False
@@ -35,11 +44,11 @@ class Chaos:
         while self.active:
             yield self.dice.uniform(LEAST_PAUSE, LONGEST_PAUSE)
             if self.active:
-                self.act(self.dice.choice(ACTS))
+                self.act(self.dice.choice(self.drawn))
 
     def act(self, name: str) -> None:
         try:
-            if BY_NAME[name](self):
+            if self.acts[name](self):
                 self.counts[name] += 1
         except ApiError:
             return
@@ -56,16 +65,27 @@ class Chaos:
 
     def mend(self) -> bool:
         was, self.broken = self.broken, False
-        if was or self.world.cluster(self.name) is None:
+        if was or self.found is None:
             self.world.apply(self.wanted)
         return was
 
+    @property
+    def found(self) -> Obj | None:
+        """The object as it is."""
+        return self.world.store.get(self.resource, Key(NAMESPACE, self.title))
+
+    @property
+    def name(self) -> str:
+        """Of the cluster that accidents befall."""
+        return self.title
+
     def spec(self, change: Obj) -> bool:
         """An edit that the user means. It waits while the stored spec is broken."""
-        if self.broken or self.world.cluster(self.name) is None:
+        if self.broken or self.found is None:
             return False
-        self.wanted = {**self.wanted, "spec": {**self.wanted["spec"], **change}}
-        self.world.edit(self.name, change)
+        kept = {**self.wanted["spec"], **change}
+        self.wanted = {**self.wanted, "spec": {name: value for name, value in kept.items() if value is not None}}
+        self.world.edit(self.title, change, self.resource)
         return True
 
     def groups(self) -> list[Obj]:
@@ -76,15 +96,20 @@ class Chaos:
         return self.dice.choice(pods) if pods else None
 
     def check_quota(self, request: Request) -> None:
-        if self.quota and request.resource == PODS and request.actor.startswith("operator"):
+        if self.quota and request.resource in self.scarce and request.actor.startswith("operator"):
             self.counts["quota refusal"] += 1
-            raise Forbidden(403, "Forbidden", f'pods "{request.name}" is forbidden: exceeded quota: pods')
+            raise Forbidden(
+                403, "Forbidden", f'{request.resource.plural} "{request.name}" is forbidden: exceeded quota: {request.resource.plural}'
+            )
 
     def patch_pod(self, pod: Obj, metadata: Obj) -> bool:
         self.world.user("patch", PODS, key_of(pod), body={"metadata": metadata})
         return True
 
 
+def named(acts: Iterable[Act]) -> dict[str, Act]:
+    return {act.__name__.replace("_", "-"): act for act in acts}
+
+
 ODDS: dict[Act, int] = {**accidents.ODDS, **edits.ODDS, Chaos.mend: 2}
-BY_NAME: dict[str, Act] = {act.__name__.replace("_", "-"): act for act in ODDS}
-ACTS = [act.__name__.replace("_", "-") for act, odds in ODDS.items() for _ in range(odds)]
+ACTS = tuple(named(ODDS))

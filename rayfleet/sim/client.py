@@ -9,7 +9,9 @@ import msgspec
 
 from rayfleet.api.meta import Key, Resource
 from rayfleet.kube.errors import ApiError, NotFound, Unreachable
+from rayfleet.ray.answer import Act, Question, Target
 from rayfleet.runtime.gate import Shut
+from rayfleet.sim.faults import RAY
 from rayfleet.sim.store import Obj, Request, owner_uid
 
 if TYPE_CHECKING:
@@ -74,6 +76,30 @@ class SimClient:
             raise NotFound(404, "NotFound", f'{resource.plural} "{name}" not found')
         return msgspec.convert(found, type)
 
+    async def ask(self, target: Target, call: Question | Act) -> tuple[int, bytes]:
+        """One call to Ray, as `ray.pool.Ask` has it. What changes nothing there meets no fault but those of Ray itself."""
+        world, leader = self.leader.world, self.leader
+        await leader.clock.sleep(self.latency())
+        if not leader.alive:
+            raise OSError("this process has died")
+        request = Request(leader.name, verb_of(call), RAY, *target.cluster)
+        fault = world.faults.strike(request) if isinstance(call, Act) else None
+        if fault == "crash-before":
+            world.crashed(leader)
+            raise OSError("this process has died")
+        if isinstance(fault, Unreachable):
+            raise TimeoutError("no answer")
+        if isinstance(fault, ApiError):
+            return fault.status, str(fault).encode()
+        answer = await world.rays.ask(target, call)
+        if fault == "crash-after":
+            world.crashed(leader)
+            raise OSError("this process has died")
+        await leader.clock.sleep(self.latency())
+        if fault == "lost-response":
+            raise TimeoutError("the answer was lost")
+        return answer
+
     async def send(self, request: Request) -> Obj:
         """One write. Raises ApiError as the store or a fault will have it, and Shut when this process has died meanwhile."""
         world, leader = self.leader.world, self.leader
@@ -98,3 +124,10 @@ class SimClient:
         if request.verb == "create":
             leader.seen.setdefault((owner_uid(answer), request.name), world.clock.now)
         return answer
+
+
+def verb_of(call: Question | Act) -> str:
+    """What a call asks of Ray."""
+    if isinstance(call, Question):
+        return "ask"
+    return "put" if call.method == "PUT" else "stop" if call.path.endswith("/stop") else "submit"

@@ -8,6 +8,7 @@ from typing import Any
 
 from rayfleet.api import labels
 from rayfleet.api.meta import SERVICES, Key
+from rayfleet.sim.kubelet import is_ready
 from rayfleet.sim.store import Obj
 from rayfleet.sim.world import NAMESPACE, World
 
@@ -37,7 +38,7 @@ def pods_unmet(world: World, cluster: Obj) -> Iterator[str]:
         name = pod["metadata"]["name"]
         if pod["metadata"].get("deletionTimestamp"):
             yield f"{name} is still terminating"
-        elif not is_ready(pod):
+        elif not (pod["status"]["phase"] == "Running" and is_ready(pod)):
             yield f"{name} is {pod['status']['phase']} and not ready"
     groups: dict[str, Counter[str]] = {}
     heads = 0
@@ -104,11 +105,6 @@ def status_wanted(cluster: Obj) -> Iterator[int]:
     awake = {**cluster, "spec": {**cluster["spec"], "suspend": False}}
     hosts = {group["groupName"]: group.get("numOfHosts", 1) for group in cluster["spec"].get("workerGroupSpecs") or ()}
     return (number * hosts[group] for group, number in wanted(awake).items())
-
-
-def is_ready(pod: Obj) -> bool:
-    conditions = pod["status"].get("conditions") or ()
-    return pod["status"]["phase"] == "Running" and any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
 def picture(world: World, name: str) -> Any:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from rayfleet.api.meta import Resource
 from rayfleet.kube.errors import ApiError, Conflict, Forbidden, ServerError, TooManyRequests, Unreachable
 from rayfleet.sim.store import Request
 
@@ -22,11 +24,14 @@ CALLS = (
     "get rayclusters",
 )
 RETRY_AFTER = 3.0
+RAY = Resource("", "", "ray", "Ray")
+"""Stands for Ray where a request names what it is for: its verbs are submit, stop and put."""
 
 
-def combinations() -> list[str]:
-    """Each fault on each call; a read meets no conflict."""
-    return [f"{kind}: {call}" for kind in KINDS for call in CALLS if not (kind == "conflict" and call.startswith("get"))]
+def combinations(calls: Sequence[str] = CALLS) -> list[str]:
+    """Each fault on each call; a read meets no conflict, and neither does a call to Ray."""
+    never = {f"conflict: {call}" for call in calls if call.startswith("get") or call.endswith(f" {RAY.plural}")}
+    return [combined for kind in KINDS for call in calls if (combined := f"{kind}: {call}") not in never]
 
 
 def error_of(kind: str, request: Request) -> ApiError | None:
@@ -62,7 +67,7 @@ class Faults:
     def strike(self, request: Request) -> Outcome:
         self.requests += 1
         kind = self.chosen(request)
-        if kind is None or (kind == "conflict" and request.verb == "get"):
+        if kind is None or (kind == "conflict" and (request.verb == "get" or request.resource == RAY)):
             return None
         self.counts[kind] += 1
         self.calls[f"{kind}: {request.verb} {request.subresource or request.resource.plural}"] += 1

@@ -1,50 +1,32 @@
-"""What must be true after every request, whatever went wrong (reference: reliability, b.3). A broken one raises `Violation` at once.
+"""What must be true of RayClusters after every request, whatever went wrong (reference: reliability, b.3; the rest is in `judge`).
 
 S1   one living head Pod per cluster, and none is made while the last one still ends
 S2   no more workers than the spec allows. For both: a create that left before another operator raised the lives of its slot, and that
      lands after, does not count: no name can fence it off (designs/0002), and it does not stay (L1)
-S3   a delete carries the UID of an own object
-S4   objects of others are not touched
-S10  nothing is made for a suspended cluster, S11 nor for one that is seen to be gone or going
+S10  no Pod is made for a suspended cluster
 S12  a cluster that is held by its finalizer is released when its clean-up has ended, or at its deadline
 S21  no two Pods have one claim for the GCS' store at once, not even one that ends and the next
-S14  the spec is the users'
-S15  what is written to the cluster itself is tested against the version that was seen, and nothing is decided before own writes are seen
-S16  everything stays in the cluster's namespace
 N1   no Pod gets the name of one that its maker had seen, nor of one that any operator deleted, as far as its maker knew when it decided
-W2   a status is written only when its meaning changed
-W4   a conflict, or a name that our own create took, is nothing to tell
-T1   no time in a status goes backwards, whatever the clock does
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from rayfleet.api import labels
 from rayfleet.api.decode import Undecodable
-from rayfleet.api.meta import JOBS, PERSISTENTVOLUMECLAIMS, PODS, RAYCLUSTERS, Resource
+from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS
 from rayfleet.api.names import fixed_head_name
-from rayfleet.kube.errors import ApiError
 from rayfleet.planning.clock import parse_rfc3339
-from rayfleet.planning.plan import Event
 from rayfleet.raycluster.lives import parse_lives
 from rayfleet.sim.jobs import is_over
+from rayfleet.sim.judge import Judge
 from rayfleet.sim.leader import TURN, Turn
 from rayfleet.sim.store import TERMINAL, Change, Obj, Request, owner_uid
 from rayfleet.sim.world import OPERATOR, World
 
-TIMES = ("lastUpdateTime", "stateTransitionTimes", "lastTransitionTime")
-REMEMBERED = 60
 Place = tuple[str, int]  # group and replica
-WORTH_TELLING = ("belongs to somebody else", "have its labels been changed")  # of a name that is taken
-
-
-class Violation(AssertionError):
-    """An invariant does not hold."""
 
 
 @dataclass
@@ -55,71 +37,24 @@ class Name:
     fenced: int = 0
 
 
-@dataclass
-class Invariants:
-    world: World
-    names: dict[str, dict[str, Name]] = field(default_factory=dict)
-    most: dict[str, dict[str, int]] = field(default_factory=dict)
-    spoiled: set[str] = field(default_factory=set)
-    raised: dict[str, list[tuple[Turn | None, int, set[Place]]]] = field(default_factory=dict)
-    late: set[str] = field(default_factory=set)
-    overlaps: int = 0
-    writes: int = 0
-    trace: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+class Invariants(Judge):
+    """Those of RayClusters, with all that `judge` holds true of every kind."""
 
-    def __post_init__(self) -> None:
-        self.world.store.auditors.append(self.check)
-        self.world.before.append(self.check_sight)
-        self.world.hearers.append(self.check_event)
+    kind = RAYCLUSTERS
+    marks = frozenset({labels.LIVES})
+    finalizer = labels.REDIS_FINALIZER
 
-    def check(self, request: Request, change: Change | None, error: ApiError | None) -> None:
-        outcome = f"-> {error}" if error else "" if change else "-> nothing to change"
-        self.trace.append(f"{self.world.clock.elapsed:8.3f} {request.actor}: {request} {outcome}")
-        if request.actor.startswith(OPERATOR):
-            self.writes += 1
-            self.check_request(request)
-            if change is not None:
-                self.check_write(request, change)
-            elif error is None and request.subresource == "status":
-                self.fail("W2", f"{request} changes nothing")
-            if error is None and request.resource == RAYCLUSTERS and request.subresource != "status":
-                TURN.get().sure = self.world.store.version
-        if change is not None:
-            self.remember(request, change)
-
-    def fail(self, invariant: str, text: str) -> None:
-        story = "\n".join(self.trace)
-        error = Violation(f"{invariant}: {text} (seed {self.world.seed}, {self.world.clock.elapsed:.3f} s)\n{story}")
-        self.world.clock.fail(error)
-        raise error
-
-    def check_sight(self, turn: Turn) -> None:
-        for (key, resource), version in turn.leader.written.items():
-            if key == turn.key and int(turn.leader.watches[resource].resource_version) < version:
-                self.fail("S15", f"{turn.leader.name} decides on {key} before it sees its own write to {resource.plural}")
-
-    def check_event(self, turn: Turn, event: Event) -> None:
-        taken = "already exists" in event.note and not any(word in event.note for word in WORTH_TELLING)
-        if event.type == "Warning" and (taken or "has been modified" in event.note):
-            self.fail("W4", f"{event.reason} is told of {turn.key}: {event.note}")
-
-    def check_request(self, request: Request) -> None:
-        turn = TURN.get()
-        if request.namespace != turn.key.namespace:
-            self.fail("S16", f"{request} leaves the namespace of {turn.key}")
-        if request.verb == "delete" and not request.uid:
-            self.fail("S3", f"{request} carries no UID")
-        if request.resource == RAYCLUSTERS and not request.resource_version:
-            self.fail("S15", f"{request} does not say which version it was made from")
-        if request.verb == "create":
-            self.check_create(request, turn)
+    def __init__(self, world: World) -> None:
+        self.names: dict[str, dict[str, Name]] = {}
+        self.most: dict[str, dict[str, int]] = {}
+        self.spoiled: set[str] = set()
+        self.raised: dict[str, list[tuple[Turn | None, int, set[Place]]]] = {}
+        self.late: set[str] = set()
+        self.overlaps = 0
+        super().__init__(world)
 
     def check_create(self, request: Request, turn: Turn) -> None:
-        cluster = turn.observed.cluster
-        if not belongs(request.resource, request.body, turn):
-            self.fail("S3", f"{request} is not owned by {turn.key}")
-        if cluster.metadata.deletion_timestamp and request.resource != JOBS:
-            self.fail("S11", f"{request} for a cluster that is going")
+        cluster = turn.owner
         if request.resource == PODS and not isinstance(cluster, Undecodable) and cluster.spec.suspend:
             self.fail("S10", f"{request} for a suspended cluster")
         if request.resource == PODS:
@@ -136,39 +71,14 @@ class Invariants:
         known = self.names.get(turn.uid, {}).get(request.name)
         if known is None or not known.gone or request.name == fixed_head_name(turn.key.name):
             return
-        if known.fenced and turn.uid not in self.spoiled and int(turn.observed.cluster.metadata.resource_version) >= known.fenced:
+        if known.fenced and turn.uid not in self.spoiled and int(turn.owner.metadata.resource_version) >= known.fenced:
             self.fail("N1", f"{request}: an operator deleted a Pod of that name")
         if turn.leader.seen.get((turn.uid, request.name), turn.at) < turn.at:
             self.fail("N1", f"{request}: {request.actor} has seen another Pod of that name")
 
-    def check_write(self, request: Request, change: Change) -> None:
-        turn = TURN.get()
-        if request.verb == "delete" and owner_uid(change.old or {}) != turn.uid:
-            self.fail("S3", f"{request} is not an object of {turn.key}")
-        if request.verb == "patch" and request.resource != RAYCLUSTERS and not belongs(request.resource, change.old or {}, turn):
-            self.fail("S4", f"{request} is not an object of {turn.key}")
-        if request.verb == "patch" and request.resource == RAYCLUSTERS:
-            self.check_owner(request, change)
-
-    def check_owner(self, request: Request, change: Change) -> None:
-        old, new = change.old or {}, change.new
-        if new["spec"] != old["spec"]:
-            self.fail("S14", f"{request} changes the spec")
-        if request.subresource == "status" and meaning(old.get("status")) == meaning(new.get("status")):
-            self.fail("W2", f"{request} changes times only")
-        if request.subresource == "status" and (back := went_back(old.get("status") or {}, new.get("status") or {})):
-            self.fail("T1", f"{request} sets {back} back")
-        if request.subresource != "status":
-            self.check_metadata(request, old)
-
-    def check_metadata(self, request: Request, old: Obj) -> None:
-        given = request.body["metadata"]
-        before = set(old["metadata"].get("finalizers") or ())
-        after = set(given["finalizers"] or ()) if "finalizers" in given else before
-        if set(given.get("annotations", {labels.LIVES})) != {labels.LIVES} or not before ^ after <= {labels.REDIS_FINALIZER}:
-            self.fail("S14", f"{request} changes more than the number of lives and the finalizer")
+    def check_release(self, request: Request, old: Obj) -> None:
         now = TURN.get().leader.clock.time()  # whoever sets the clock forth shortens the wait
-        if before - after and now < deadline(old) and (busy := [*self.unfinished(old)]):
+        if now < deadline(old) and (busy := [*self.unfinished(old)]):
             self.fail("S12", f"{request} releases the cluster while {', '.join(busy)} is there")
 
     def unfinished(self, cluster: Obj) -> Iterator[str]:
@@ -192,7 +102,7 @@ class Invariants:
             self.names.setdefault(uid, {})[name] = Name()
             self.check_volume(change.new)
         known = self.names[uid][name]
-        if request.verb == "delete" and request.actor.startswith(OPERATOR) and not known.fenced:
+        if request.verb == "delete" and request.actor.startswith(OPERATOR) and TURN.get().resource == RAYCLUSTERS and not known.fenced:
             owner = self.world.store.get(RAYCLUSTERS, TURN.get().key)
             known.fenced = int(owner["metadata"]["resourceVersion"]) if owner else 0
         if change.type == "DELETED":
@@ -280,40 +190,7 @@ def lives_of(cluster: Obj) -> Mapping[Place, int]:
     return parse_lives((cluster["metadata"].get("annotations") or {}).get(labels.LIVES, "")).counts
 
 
-def went_back(old: Obj, new: Obj) -> str:
-    """The first time of a status that is earlier than before, "" when none is."""
-    for name in ("lastUpdateTime", "stateTransitionTimes"):
-        for state, time in times(old.get(name)).items():
-            if times(new.get(name)).get(state, time) < time:
-                return name
-    known = {each["type"]: each["lastTransitionTime"] for each in old.get("conditions") or ()}
-    for each in new.get("conditions") or ():
-        if each["lastTransitionTime"] < known.get(each["type"], ""):
-            return f"{each['type']}.lastTransitionTime"
-    return ""
-
-
-def times(value: Any) -> dict[str, str]:
-    return value if isinstance(value, dict) else {"": value or ""}
-
-
-def belongs(resource: Resource, obj: Mapping[str, Any], turn: Turn) -> bool:
-    """By its controller; a claim that is kept has none, and belongs to the clusters of its label's name, one after the other."""
-    if resource == PERSISTENTVOLUMECLAIMS and not owner_uid(obj):
-        return bool(obj["metadata"]["labels"][labels.CLUSTER] == turn.key.name)
-    return owner_uid(obj) == turn.uid
-
-
 def deadline(cluster: Obj) -> float:
     meta = cluster["metadata"]
     seconds = int((meta.get("annotations") or {}).get(labels.DELETION_TIMEOUT) or 300)
     return parse_rfc3339(meta["deletionTimestamp"]) + seconds if meta.get("deletionTimestamp") else float("inf")
-
-
-def meaning(status: Any) -> Any:
-    """A status without its times."""
-    if isinstance(status, dict):
-        return {name: meaning(value) for name, value in status.items() if name not in TIMES}
-    if isinstance(status, list):
-        return [meaning(value) for value in status]
-    return status or None

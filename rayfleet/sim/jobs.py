@@ -1,9 +1,10 @@
-"""The Job controller of the simulated control plane: one Pod for each Job, and the Job ends as its Pod does, or by its deadline."""
+"""The Job controller of the simulated control plane: one Pod for each try of a Job, which ends as the last one does, or by its deadline."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -35,19 +36,33 @@ class Jobs:
                 self.clock.call_later(limit, lambda: self.conclude(key, uid, "Failed", "DeadlineExceeded"))
         elif change.resource == PODS and change.type != "DELETED" and change.new["status"].get("phase") in TERMINAL:
             owner, succeeded = owner_uid(change.new), change.new["status"]["phase"] == "Succeeded"
-            ended = ("Complete", "CompletionsReached") if succeeded else ("Failed", "BackoffLimitExceeded")
-            keys = [key_of(job) for job in self.store.all(JOBS) if job["metadata"]["uid"] == owner]
-            if keys:
-                self.clock.call_later(self.delay(self.dice), lambda: self.conclude(keys[0], owner, *ended))
+            for job in [job for job in self.store.all(JOBS) if job["metadata"]["uid"] == owner]:
+                self.clock.call_later(self.delay(self.dice), partial(self.ended, job, succeeded))
+        elif change.resource == PODS and change.type == "DELETED":
+            for job in [job for job in self.store.all(JOBS) if job["metadata"]["uid"] == owner_uid(change.new)]:
+                self.clock.call_later(self.delay(self.dice), partial(self.fill, key_of(job), job["metadata"]["uid"]))
+
+    def ended(self, job: Obj, succeeded: bool) -> None:
+        """A Pod has: the Job has as well, or tries once more."""
+        key, uid = key_of(job), job["metadata"]["uid"]
+        failures = sum(pod["status"].get("phase") == "Failed" for pod in self.store.owned(uid, PODS))
+        if succeeded:
+            self.conclude(key, uid, "Complete", "CompletionsReached")
+        elif failures > job["spec"].get("backoffLimit", 6):
+            self.conclude(key, uid, "Failed", "BackoffLimitExceeded")
+        else:
+            self.clock.call_later(AGAIN, lambda: self.fill(key, uid))
 
     def fill(self, key: Key, uid: str) -> None:
         """Make the Pod; again and again while it is refused."""
-        if (job := self.open(key, uid)) is None or list(self.store.owned(uid, PODS)):
+        pods = list(self.store.owned(uid, PODS))
+        if (job := self.open(key, uid)) is None or any(pod["status"].get("phase") not in TERMINAL for pod in pods):
             return
         meta = {**job["spec"]["template"].get("metadata", {}), "ownerReferences": [reference(job)]}
         body = {"metadata": meta, "spec": job["spec"]["template"]["spec"]}
+        name = f"{key.name}-{uid[:5]}" + (f"-{self.dice.getrandbits(24):06x}" if pods else "")
         try:
-            self.store.do(Request(CONTROLLER, "create", PODS, key.namespace, f"{key.name}-{uid[:5]}", body=body))
+            self.store.do(Request(CONTROLLER, "create", PODS, key.namespace, name, body=body))
         except ApiError:
             self.clock.call_later(AGAIN, lambda: self.fill(key, uid))
 

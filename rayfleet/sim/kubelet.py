@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, Key, Resource
+from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES, SERVICES, Key, Resource
 from rayfleet.kube.errors import ApiError
+from rayfleet.planning.clock import rfc3339
+from rayfleet.resources.submitter import CONTAINER
 from rayfleet.sim.clock import VirtualClock
 from rayfleet.sim.store import TERMINAL, Change, Obj, Request, Store, owner_uid
 
 KUBELET = "kubelet"
 COLLECTOR = "garbage-collector"
-OWNERS = (RAYCLUSTERS, JOBS)
+OWNERS = (RAYCLUSTERS, JOBS, RAYJOBS, RAYSERVICES, RAYCRONJOBS, SERVICES)
 READY, FAILS, EXITS, PENDING = "ready", "fails", "exits", "pending"
 
 
@@ -91,7 +93,7 @@ class Nodes:
             self.fail(pod)
         elif fate == EXITS:
             self.exit(pod)
-        elif pod["status"]["phase"] == "Running" and self.is_of_a_job(pod):
+        elif pod["status"]["phase"] == "Running" and self.is_of_a_job(pod) and submits_at(pod) is None:
             self.status(pod, {"phase": "Succeeded", "conditions": [{"type": "Ready", "status": "False", "reason": "PodCompleted"}]})
         elif pod["status"]["phase"] == "Running":
             self.status(pod, running(pod, pod["status"]["podIP"], ready=True))
@@ -113,6 +115,15 @@ class Nodes:
             self.status(pod, {"conditions": not_ready, "containerStatuses": statuses(pod, 1)})
             if pod["spec"]["restartPolicy"] != "Never":
                 self.later(pod, lambda pod: self.become(pod, READY))
+
+    def end_program(self, pod: Obj, number: int, exit_code: int) -> None:
+        """One container has ended by itself, and is not started again: the Pod ends with its only one."""
+        ended = {"exitCode": exit_code, "reason": "Error" if exit_code else "Completed", "finishedAt": rfc3339(self.clock.now)}
+        found = statuses(pod, None, ready=is_ready(pod))
+        found[number] |= {"ready": False, "state": {"terminated": ended}}
+        phase = {"phase": "Failed" if exit_code else "Succeeded"} if len(found) == 1 else {}
+        not_ready = {"type": "Ready", "status": "False", "reason": "PodCompleted"}
+        self.status(pod, {**phase, "conditions": [not_ready], "containerStatuses": found})
 
     def lose(self, node: str) -> None:
         """Nobody hears of the node any more: its Pods count as not ready, later they are told to go, and cannot."""
@@ -160,17 +171,33 @@ def key_of(obj: Obj) -> Key:
 
 
 def running(pod: Obj, address: str, *, ready: bool) -> Obj:
+    found = statuses(pod, None, ready=ready)
+    ready = ready and all(status["ready"] for status in found)
     condition = {"type": "Ready", "status": str(ready), **optional("reason", "" if ready else "ContainersNotReady")}
-    return {"phase": "Running", "podIP": address, "conditions": [condition], "containerStatuses": statuses(pod, None, ready=ready)}
+    return {"phase": "Running", "podIP": address, "conditions": [condition], "containerStatuses": found}
 
 
 def statuses(pod: Obj, exit_code: int | None, *, ready: bool = False) -> list[Obj]:
-    """Of every container; that of Ray has ended if there is an exit code."""
+    """Of every container; that of Ray has ended if there is an exit code, and one beside it that has ended has ended for good."""
     found = []
+    known = {status["name"]: status for status in (pod.get("status") or {}).get("containerStatuses") or ()}
     for number, container in enumerate(pod["spec"].get("containers", ())):
+        name = container.get("name", "")
+        if number and "terminated" in known.get(name, {}).get("state", {}):
+            found.append(known[name])
+            continue
         ended = {"terminated": {"exitCode": exit_code, "reason": "Error"}} if exit_code is not None and number == 0 else {"running": {}}
-        found.append({"name": container.get("name", ""), "ready": ready, "restartCount": 0, "state": ended})
+        found.append({"name": name, "ready": ready, "restartCount": 0, "state": ended})
     return found
+
+
+def is_ready(pod: Obj) -> bool:
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in pod["status"].get("conditions") or ())
+
+
+def submits_at(pod: Obj) -> int | None:
+    """Which container submits a job; None: none does."""
+    return next((at for at, each in enumerate(pod["spec"].get("containers", ())) if each.get("name") == CONTAINER), None)
 
 
 def optional(name: str, value: str) -> dict[str, str]:

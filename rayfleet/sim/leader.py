@@ -1,7 +1,7 @@
-"""One operator process: the runtime's own controller, applier, queue, back-offs and visibility around the real planner, on virtual time.
+"""One operator process: the runtime's own controllers with all that belongs to them, around the real planners, on virtual time.
 
-Only what would be the network is simulated: the client, and the watches that fill the caches. Any two writes of any two processes can come
-in any order, and a process can die between any two.
+Only what would be the network is simulated: the client, the watches that fill the caches, and the calls to Ray. Any two writes of any two
+processes can come in any order, and a process can die between any two.
 """
 
 from __future__ import annotations
@@ -9,34 +9,35 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
-from rayfleet.api.meta import JOBS, PERSISTENTVOLUMECLAIMS, PODS, RAYCLUSTERS, SERVICES, Key, ObjectMeta, Resource, controller_of
-from rayfleet.api.raycluster import RayCluster
-from rayfleet.api.views import ChildView, JobView, PodView, ServiceView
+from rayfleet.api.meta import PODS, RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES, Key, ObjectMeta, Resource, controller_of
+from rayfleet.controllers import kinds_of
 from rayfleet.planning.actions import Create, Place
 from rayfleet.planning.plan import Event, Plan
-from rayfleet.raycluster.children import OTHERS
-from rayfleet.raycluster.observe import Observer
-from rayfleet.raycluster.observed import Observed
-from rayfleet.raycluster.pods import is_progress
+from rayfleet.ray.answer import Act, Question, Target
+from rayfleet.ray.pool import Pool
 from rayfleet.runtime.apply import Applier
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.controller import Controller
+from rayfleet.runtime.errands import Errands
 from rayfleet.runtime.gate import Answer, Gate
-from rayfleet.runtime.kind import Child, Kind
+from rayfleet.runtime.kind import Kind
 from rayfleet.runtime.queue import Dispenser, WorkQueue
 from rayfleet.runtime.visibility import Visibility
-from rayfleet.sim.cache import WATCHED, LaggingWatch
+from rayfleet.sim.cache import LaggingWatch
 from rayfleet.sim.client import SimClient
 from rayfleet.sim.store import Obj, Request
 
 if TYPE_CHECKING:
     from rayfleet.sim.world import World
 
-Planner = Callable[[Observed], Plan]
+Planner = Callable[[Any], Plan]
+OWNERS = {RAYCLUSTERS: "cluster", RAYJOBS: "job", RAYSERVICES: "service", RAYCRONJOBS: "cron"}
+"""What the observed object is called in each kind's observation."""
 
 
 @dataclass
@@ -55,16 +56,26 @@ class Turn:
     owner counts as tested: at the look, or at its own fence. (A test by a read moves nothing: it fails if anybody wrote since the look.)"""
 
     leader: Leader
-    key: Key
+    resource: Resource
     at: float
-    observed: Observed
+    observed: Any
     plan: Plan
     sure: int
     events: list[Event] = field(default_factory=list)
 
     @property
+    def owner(self) -> Any:
+        """The object that was looked at, as it was seen."""
+        return getattr(self.observed, OWNERS[self.resource])
+
+    @property
+    def key(self) -> Key:
+        found: Key = self.owner.metadata.key
+        return found
+
+    @property
     def uid(self) -> str:
-        return self.observed.cluster.metadata.uid
+        return str(self.owner.metadata.uid)
 
 
 TURN: ContextVar[Turn] = ContextVar("turn")  # the look that a request belongs to
@@ -110,34 +121,51 @@ class Leader:
         self.started = world.clock.now
         self.clock = clock = OwnClock(self)
         pace = world.pace
-        self.watches = {resource: LaggingWatch(world.clock, world.store, resource, lambda: pace.lag(dice)) for resource in WATCHED}
-        self.queue = Dispenser(WorkQueue(dice=dice.random), clock)
-        self.backoffs = Backoffs()
-        visibility = Visibility(self.queue.add, clock)
-        client = SimClient(self, lambda: pace.latency(dice))
-        informers = cast("dict[Resource, Any]", self.watches)
-
-        async def lookup(action: Create | Place) -> ObjectMeta:
-            found: Answer = await client.get(action.resource, action.name, action.namespace, type=Answer)
-            return found.metadata
-
-        gate = Gate(cast(Any, client), is_open=lambda: self.alive)
-        applier = Applier(RAYCLUSTERS, gate, informers, visibility, self.backoffs, self.record, lookup, clock, dice.randbytes)
-        self.controller = Controller(
-            self.kind(),
-            informers,
-            applier,
-            self.queue,
-            visibility,
-            self.backoffs,
-            cast(Any, Unmeasured()),
-            clock=clock,
-            is_sole=world.elects,
-        )
-        self.controller.attach()
+        self.pool = Pool(self.ask, clock, dice=dice.random)
+        kinds = [kind for kind in kinds_of(world.config, self.pool) if kind.resource in world.kinds]
+        watched = dict.fromkeys(each.resource for kind in kinds for each in (kind, *kind.children))
+        self.watches = {resource: LaggingWatch(world.clock, world.store, resource, lambda: pace.lag(dice)) for resource in watched}
+        self.client = SimClient(self, lambda: pace.latency(dice))
+        self.gate = Gate(cast(Any, self.client), is_open=lambda: self.alive)
+        self.queues: dict[Resource, Dispenser] = {}
+        self.controllers = [self.controller(kind) for kind in kinds]
         self.seen: dict[tuple[str, str], float] = {}  # since when it knows of a Pod: by the owner's UID and the name
         self.watches[PODS].subscribe(self.see)
-        self.written: dict[tuple[Key, Resource], int] = {}  # the newest version of its own writes, by the object that they were for
+        # the newest version of its own writes, by the object that they were for and its kind
+        self.written: dict[tuple[Resource, Key, Resource], int] = {}
+
+    def controller(self, kind: Kind[Any]) -> Controller[Any]:
+        """As the manager puts one together."""
+        clock = self.clock
+        queue = self.queues[kind.resource] = Dispenser(WorkQueue(dice=self.dice.random), clock)
+        backoffs, visibility = Backoffs(), Visibility(queue.add, clock)
+        informers = cast("dict[Resource, Any]", {each.resource: self.watches[each.resource] for each in (kind, *kind.children)})
+        applier = Applier(kind.resource, self.gate, informers, visibility, backoffs, self.record, self.lookup, clock, self.dice.randbytes)
+        errands = None
+        if kind.outside:
+            errands = Errands(kind.resource, kind.outside, backoffs, self.record, lambda: self.alive, clock)
+        controller = Controller(
+            replace(kind, plan=partial(self.plan, kind)),
+            informers,
+            applier,
+            queue,
+            visibility,
+            backoffs,
+            cast(Any, Unmeasured()),
+            clock=clock,
+            errands=errands,
+            is_sole=self.world.elects,
+        )
+        controller.attach()
+        return controller
+
+    async def lookup(self, action: Create | Place) -> ObjectMeta:
+        found: Answer = await self.client.get(action.resource, action.name, action.namespace, type=Answer)
+        return found.metadata
+
+    async def ask(self, target: Target, call: Question | Act) -> tuple[int, bytes]:
+        """One call to Ray. Raises OSError."""
+        return await self.client.ask(target, call)
 
     def see(self, old: Any, new: Any) -> None:
         """Also of a Pod whose owner is not known yet: another process made it for an object that is news here."""
@@ -147,43 +175,42 @@ class Leader:
 
     def wrote(self, request: Request, answer: Obj) -> None:
         """The API has answered a write with this object."""
-        place = (TURN.get().key, request.resource)
+        turn = TURN.get()
+        place = (turn.resource, turn.key, request.resource)
         self.written[place] = max(self.written.get(place, 0), int(answer["metadata"]["resourceVersion"]))
-
-    def kind(self) -> Kind[Observed]:
-        typed = (Child(PODS, PodView, calm=is_progress), Child(SERVICES, ServiceView), Child(JOBS, JobView))
-        children = (*typed, *(Child(resource, ChildView) for resource in (PERSISTENTVOLUMECLAIMS, *OTHERS)))
-        return Kind(RAYCLUSTERS, RayCluster, children, Observer(self.world.config, (PERSISTENTVOLUMECLAIMS, *OTHERS)), self.plan)
 
     def start(self) -> None:
         for watch in self.watches.values():
             watch.start()
-        self.task = self.world.clock.task(self.controller.run())
+        self.tasks = [self.world.clock.task(controller.run()) for controller in self.controllers]
 
     def stop(self) -> None:
         """As by SIGKILL: whatever it was doing, nothing of it gets out any more."""
         self.alive = False
         for watch in self.watches.values():
             watch.close()
-        self.task.cancel()
+        for task in self.tasks:
+            task.cancel()
 
-    def plan(self, observed: Observed) -> Plan:
+    def plan(self, kind: Kind[Any], observed: Any) -> Plan:
         """The planner under test; now and then its turn is skipped, or comes twice."""
         pace = self.world.pace
         if self.dice.random() < pace.skipped:
             return Plan(requeue_after=self.dice.uniform(0.1, 3.0))
         try:
-            plan = self.world.planner(observed)
+            plan = self.world.planners.get(kind.resource, kind.plan)(observed)
         except Exception as error:
             self.world.clock.fail(error)
             raise
-        turn = Turn(self, observed.cluster.metadata.key, self.world.clock.now, observed, plan, self.world.store.version)
+        turn = Turn(self, kind.resource, self.world.clock.now, observed, plan, self.world.store.version)
         TURN.set(turn)
         self.world.planned(turn)
         if self.dice.random() < pace.repeated:
-            self.clock.call_later(0.0, lambda: self.queue.add(turn.key))
+            self.clock.call_later(0.0, lambda: self.queues[kind.resource].add(turn.key))
         return plan
 
     def record(self, resource: Resource, owner: ObjectMeta, event: Event) -> None:
-        if self.alive:
-            self.world.told(TURN.get(), event)
+        """What became of a call to Ray is told long after the look that asked for it."""
+        turn = TURN.get(None)
+        if self.alive and turn is not None and turn.uid == owner.uid:
+            self.world.told(turn, event)

@@ -27,15 +27,25 @@ class FakeRay:
 
     def ask(self, call: Question | Act) -> Any:
         """The answer as the pool would give it."""
+        try:
+            answer = self.answer(call)
+        except OSError as error:
+            return Unreachable(str(error))
+        return read(call, *answer) if isinstance(call, Question) else taken(call, *answer)
+
+    def answer(self, call: Question | Act) -> tuple[int, bytes]:
+        """Status and body. Raises OSError."""
         self.calls.append(call.path if isinstance(call, Question) else f"{call.method} {call.path}")
         if not self.alive:
-            return Unreachable("nobody is there")
+            raise OSError("nobody is there")
         if self.lie is not None:
-            return read(call, *self.lie) if isinstance(call, Question) else taken(call, *self.lie)
+            return self.lie
         if isinstance(call, Question):
-            return read(call, *self.get(call.path))
-        status, content = self.post(call)
-        return Unreachable("timed out") if self.takes_late and call.path == "/api/jobs/" else taken(call, status, content)
+            return self.get(call.path)
+        answer = self.post(call)
+        if self.takes_late and call.path == "/api/jobs/":
+            raise TimeoutError("timed out")
+        return answer
 
     def get(self, path: str) -> tuple[int, bytes]:
         if path == "/api/version":

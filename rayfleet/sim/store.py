@@ -135,7 +135,7 @@ class Store:
         old = self._existing(request)
         body = {name: value for name, value in request.body.items() if (name == "status") == (request.subresource == "status")}
         new = merged(old, body)
-        if request.resource == RAYCLUSTERS and new.get("spec") != old.get("spec"):
+        if request.resource.group == RAYCLUSTERS.group and new.get("spec") != old.get("spec"):
             new["metadata"] = {**new["metadata"], "generation": old["metadata"]["generation"] + 1}
         if new == old:
             return None

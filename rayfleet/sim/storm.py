@@ -53,7 +53,7 @@ def weather(seed: int) -> Pace:
 
 def storm(seed: int, leaders: int = 1, *, planner: Planner = plan, prepare: Callable[[World], None] | None = None) -> Outcome:
     """Raises Violation when an invariant breaks, or when the world does not come to rest as wanted."""
-    world = World(seed, pace=weather(seed), planner=planner, config=Configuration(feature_gates=manifests.GATES))
+    world = World(seed, pace=weather(seed), planners={RAYCLUSTERS: planner}, config=Configuration(feature_gates=manifests.GATES))
     try:
         return rage(world, leaders, prepare)
     finally:
@@ -100,7 +100,7 @@ def rage(world: World, leaders: int, prepare: Callable[[World], None] | None) ->
 def rush(seed: int, *, planner: Planner = plan) -> None:
     """Two slow operators in each other's way: time and again a worker is lost while more are wanted. Raises Violation as `storm` does."""
     pace = Pace(lag=lambda dice: dice.uniform(0.0, 0.5), latency=lambda dice: dice.uniform(0.0, 0.5))
-    world = World(seed, pace=pace, planner=planner)
+    world = World(seed, pace=pace, planners={RAYCLUSTERS: planner})
     try:
         rules = Invariants(world)
         world.lead()

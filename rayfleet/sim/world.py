@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import Any
 
 from rayfleet.api.config import Configuration
-from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Key, Resource
+from rayfleet.api.meta import PODS, RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES, SERVICES, Key, Resource
 from rayfleet.kube.errors import ApiError
 from rayfleet.planning.plan import Event
-from rayfleet.raycluster.plan import plan
 from rayfleet.sim.clock import VirtualClock
 from rayfleet.sim.faults import Faults
 from rayfleet.sim.jobs import Jobs
 from rayfleet.sim.kubelet import Nodes
 from rayfleet.sim.leader import Leader, Pace, Planner, Turn
+from rayfleet.sim.rays import Rays
 from rayfleet.sim.store import Change, Obj, Request, Store, random_uids
+from rayfleet.sim.submitters import Submitters
 
 USER = "user"
 OPERATOR = "operator-"
 NAMESPACE = "default"
+REMEMBERED = 60  # requests that a failure tells of
+APPLIED = {each.kind: each for each in (RAYCLUSTERS, RAYJOBS, RAYSERVICES, RAYCRONJOBS, SERVICES, PODS)}
 
 
 class World:
-    """`planner` is the core under test; those in `before` hear of each plan before it is carried out, `hearers` of each event."""
+    """Its operators look after `kinds`; `planners` stand in for the real ones, by kind. Those in `before` hear of each plan before it is
+    carried out, `hearers` of each event."""
 
-    def __init__(self, seed: int = 0, *, pace: Pace | None = None, planner: Planner = plan, config: Configuration | None = None) -> None:
+    def __init__(
+        self,
+        seed: int = 0,
+        *,
+        pace: Pace | None = None,
+        kinds: Collection[Resource] = (RAYCLUSTERS,),
+        planners: Mapping[Resource, Planner] | None = None,
+        config: Configuration | None = None,
+    ) -> None:
         self.seed = seed
         self.dice = Random(seed)
         self.clock = VirtualClock()
@@ -37,7 +49,8 @@ class World:
         self.jobs = Jobs(self.clock, self.store, Random(self.seed))
         self.faults = Faults(Random(self.dice.getrandbits(32)))
         self.pace = pace or Pace()
-        self.planner = planner
+        self.kinds = frozenset(kinds)
+        self.planners = planners or {}
         self.config = config or Configuration()
         self.leaders: list[Leader] = []
         self.elects = False  # do its leaders know that they are alone, as by a lease?
@@ -45,8 +58,12 @@ class World:
         self.actions: Counter[str] = Counter()
         self.before: list[Callable[[Turn], None]] = []
         self.hearers: list[Callable[[Turn, Event], None]] = []
+        self.writes = 0
+        self.story: deque[str] = deque(maxlen=REMEMBERED)
         self._trace = hashlib.sha256()
-        self.store.watchers += [self.nodes.hear, self.jobs.hear]
+        self.rays = Rays(self.clock, self.store, Random(seed * 3 + 1))
+        self.submitters = Submitters(self.clock, self.store, self.nodes, self.rays)
+        self.store.watchers += [self.rays.hear, self.nodes.hear, self.jobs.hear, self.submitters.hear]
         self.store.auditors.append(self.audit)
 
     def lead(self) -> Leader:
@@ -80,6 +97,9 @@ class World:
     def audit(self, request: Request, change: Change | None, error: ApiError | None) -> None:
         line = f"{self.clock.now:.6f} {request.actor} {request} {change.version if change else error}\n"
         self._trace.update(line.encode())
+        outcome = f"-> {error}" if error else "" if change else "-> nothing to change"
+        self.story.append(f"{self.clock.elapsed:8.3f} {request.actor}: {request} {outcome}")
+        self.writes += request.actor.startswith(OPERATOR)
         if change is not None and request.actor.startswith(OPERATOR):
             self.actions[f"{request.verb} {request.subresource or request.resource.kind}"] += 1
 
@@ -90,8 +110,8 @@ class World:
 
     # what users do
     def apply(self, obj: Obj) -> Obj:
-        """As `kubectl apply` of a RayCluster or Service: create it, or replace its spec."""
-        resource = {"RayCluster": RAYCLUSTERS, "Service": SERVICES, "Pod": PODS}[obj["kind"]]
+        """As `kubectl apply`: create it, or replace its spec."""
+        resource = APPLIED[obj["kind"]]
         key = Key(obj["metadata"].get("namespace", NAMESPACE), obj["metadata"]["name"])
         old = self.store.get(resource, key)
         if old is None:
@@ -99,9 +119,9 @@ class World:
         gone = dict.fromkeys(old["spec"].keys() - obj["spec"].keys())
         return self.user("patch", resource, key, body={"spec": {**obj["spec"], **gone}})
 
-    def edit(self, name: str, spec: Obj) -> Obj:
-        """Merge-patch a RayCluster's spec."""
-        return self.user("patch", RAYCLUSTERS, Key(NAMESPACE, name), body={"spec": spec})
+    def edit(self, name: str, spec: Obj, resource: Resource = RAYCLUSTERS) -> Obj:
+        """Merge-patch a spec."""
+        return self.user("patch", resource, Key(NAMESPACE, name), body={"spec": spec})
 
     def delete(self, resource: Resource, name: str, **given: Any) -> Obj:
         return self.user("delete", resource, Key(NAMESPACE, name), **given)

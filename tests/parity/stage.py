@@ -27,7 +27,7 @@ from rayfleet.api.meta import (
     SERVICES,
     Resource,
 )
-from rayfleet.cli.controllers import kinds_of
+from rayfleet.controllers import kinds_of
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection
 from rayfleet.kube.errors import NotFound

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from rayfleet.api.meta import RAYCLUSTERS
 from rayfleet.sim import stores
 from rayfleet.sim.end_state import unmet
-from rayfleet.sim.invariants import Invariants, Violation
+from rayfleet.sim.invariants import Invariants
+from rayfleet.sim.judge import Violation
 from rayfleet.sim.leader import Planner
 from rayfleet.sim.scenarios import BY_NAME, NAME
 from rayfleet.sim.storm import rush, storm
@@ -42,7 +44,7 @@ def happened(proof: Proof, planner: Planner, seed: int) -> str:
 
 def told(planner: Planner, proof: Proof) -> str:
     story = STORIES.get(proof.story) or BY_NAME.get(proof.story)
-    world = World(SEED, planner=planner, config=getattr(story, "config", None))
+    world = World(SEED, planners={RAYCLUSTERS: planner}, config=getattr(story, "config", None))
     Invariants(world)
     try:
         if proof.scene:
