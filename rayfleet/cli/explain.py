@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rayfleet.api.meta import RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES, Resource
 from rayfleet.cli.failure import Failure
-from rayfleet.cli.logs import CLUSTER_WORDS
 from rayfleet.cli.options import api_options, client_of, connection_of, namespace_option
 from rayfleet.cli.output import dump_json, dump_yaml
 
@@ -16,32 +16,38 @@ if TYPE_CHECKING:
     from rayfleet.diagnosis.finding import Diagnosis, Finding
     from rayfleet.kube.client import Client
 
-COLOURS = {"ready": "green", "suspended": "green", "starting": "yellow", "deleting": "yellow"}
+COLOURS = dict.fromkeys(("ready", "suspended", "running", "succeeded", "stopped"), "green")
+COLOURS |= dict.fromkeys(("starting", "deleting", "waiting", "retrying"), "yellow")
+KINDS = (RAYCLUSTERS, RAYSERVICES, RAYJOBS, RAYCRONJOBS)
+WORDS = {word: each for each in KINDS for name in (each.kind.lower(), each.plural) for word in (name, f"{name}.{each.group}")}
+WRITTEN = [f"{each.kind.lower()}/NAME" for each in KINDS]
 PODS_NAMED = 3
 
 
 @click.command()
-@click.argument("target", metavar="NAME | raycluster/NAME")
+@click.argument("target", metavar="NAME | KIND/NAME")
 @click.option("-o", "--output", type=click.Choice(["json", "yaml"]), help="Instead of text.")
 @namespace_option
 @api_options
 def command(target: str, output: str | None, namespace: str | None, **api: Any) -> None:
-    """Say why a RayCluster is in the state it is in, and what to try next.
+    """Say why a RayCluster, RayService, RayJob or RayCronJob is in the state it is in, and what to try next.
 
-    From the cluster's conditions to its Pods, their Events and the line of the log. Reads, and changes nothing.
+    From its conditions to its clusters, their Pods, their Events and the line of the log. Reads, and changes nothing. A NAME alone is that
+    of a RayCluster.
     Ends with 0 when nothing is wrong, with 1 otherwise.
 
     \b
     Examples:
       rayfleet explain one
-      rayfleet explain raycluster/one -n team -o json
+      rayfleet explain rayservice/shop
+      rayfleet explain rayjob/train -n team -o json
     """
-    name = name_of(target)
+    kind, name = meant(target)
     connection = connection_of(**api)
 
     async def run() -> Diagnosis:
         async with client_of(connection) as client:
-            return await explained(client, namespace or connection.namespace, name)
+            return await explained(client, kind, namespace or connection.namespace, name)
 
     found = asyncio.run(run())
     if output:
@@ -55,39 +61,43 @@ def command(target: str, output: str | None, namespace: str | None, **api: Any) 
         raise click.exceptions.Exit(1)
 
 
-def name_of(target: str) -> str:
+def meant(target: str) -> tuple[Resource, str]:
     word, slash, name = target.rpartition("/")
-    if (slash and word.lower() not in CLUSTER_WORDS) or not name:
-        raise click.UsageError(f"{target!r} is not explained here; write a RayCluster's NAME or raycluster/NAME")
-    return name
+    kind = WORDS.get(word.lower()) if slash else RAYCLUSTERS
+    if kind is None or not name:
+        raise click.UsageError(f"{target!r} is not explained here; write a RayCluster's NAME or one of {', '.join(WRITTEN)}")
+    return kind, name
 
 
-async def explained(client: Client, namespace: str, name: str) -> Diagnosis:
-    """Raises Failure, with names that are near, when there is no such cluster."""
+async def explained(client: Client, kind: Resource, namespace: str, name: str) -> Diagnosis:
+    """Raises Failure, with names that are near, when there is no such object."""
+    from rayfleet.cli import makers
     from rayfleet.cli.situation import read_situation
     from rayfleet.diagnosis.diagnose import diagnose
     from rayfleet.kube.errors import NotFound
 
     try:
+        if kind != RAYCLUSTERS:
+            return await makers.explained(client, kind, namespace, name)
         return diagnose(await read_situation(client, namespace, name))
     except NotFound as error:
-        raise Failure(f"there is no raycluster {name} in namespace {namespace}{await near(client, namespace, name)}") from error
+        word = kind.kind.lower()
+        raise Failure(f"there is no {word} {name} in namespace {namespace}{await near(client, kind, namespace, name)}") from error
 
 
-async def near(client: Client, namespace: str, name: str) -> str:
+async def near(client: Client, kind: Resource, namespace: str, name: str) -> str:
     """What may have been meant instead: a like name here, or the same elsewhere."""
     from difflib import get_close_matches
 
-    from rayfleet.api.meta import RAYCLUSTERS
     from rayfleet.kube.errors import ApiError, NotFound
 
     try:
-        found = await client.list(RAYCLUSTERS, metadata_only=True)
+        found = await client.list(kind, metadata_only=True)
     except NotFound:
-        return "; the API server does not know RayClusters at all: rayfleet crds | kubectl apply -f -"
+        return f"; the API server does not know {kind.kind}s at all: rayfleet crds | kubectl apply -f -"
     except ApiError:
         try:
-            found = await client.list(RAYCLUSTERS, namespace, metadata_only=True)
+            found = await client.list(kind, namespace, metadata_only=True)
         except ApiError:
             return ""
     here = sorted(each["metadata"]["name"] for each in found if each["metadata"]["namespace"] == namespace)
@@ -102,7 +112,7 @@ async def near(client: Client, namespace: str, name: str) -> str:
 def show(found: Diagnosis) -> None:
     colour = COLOURS.get(found.state, "red") if found.healthy else "red"
     state = click.style(found.state, fg=colour, bold=True)
-    click.echo(f"raycluster {found.namespace}/{found.name}: {state}; {found.summary}")
+    click.echo(f"{found.kind} {found.namespace}/{found.name}: {state}; {found.summary}")
     for finding in found.findings:
         click.echo()
         show_finding(finding)

@@ -20,6 +20,7 @@ COMMANDS = {
     "delete": "delete",
     "scale": "scale",
     "rollout": "rollout",
+    "service": "service",
     "logs": "logs",
     "job": "job",
     "explain": "explain",

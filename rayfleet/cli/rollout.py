@@ -56,38 +56,20 @@ def on_service(act: Act, name: str, told: str) -> Command:
 
 
 async def status(client: Client, name: str, place: str, service: dict[str, Any]) -> str:
-    """A tree: the service, its clusters with their share of the traffic, their applications and deployments."""
-    said = service.get("status") or {}
-    conditions = {each["type"]: each for each in said.get("conditions") or ()}
-    lines = [f"rayservice/{name}"]
-    lines += [f"  {kind}: {told(conditions[kind])}" for kind in ("Ready", "UpgradeInProgress") if kind in conditions]
-    if is_paused(service):
-        lines.append("  paused: no cluster is made, and no traffic moved")
-    for field, word in (("activeServiceStatus", "takes the traffic"), ("pendingServiceStatus", "is to take it")):
-        part = said.get(field) or {}
-        if part.get("rayClusterName"):
-            lines.append(f"  raycluster/{part['rayClusterName']} {word}")
-            lines += applications(part.get("applicationStatuses") or {})
+    """How far the change is: the two clusters' share of the traffic, and what the new one still lacks."""
+    from rayfleet.cli.service import is_paused, share_told, shares, standing
+
+    conditions = [dict(each) for each in (service.get("status") or {}).get("conditions") or ()]
+    lines = [f"rayservice/{name}", *(f"  {line}" for line in standing(conditions, is_paused(service)))]
+    for each in shares(service):
+        lines.append(f"  {share_told(each)}")
+        if each["role"] == "pending":
+            lines += [f"    waits for application {part['name']}: {part['status']}" for part in each["applications"] if lags(part)]
     return "\n".join(lines)
 
 
-def told(condition: dict[str, Any]) -> str:
-    return f"{condition['status']} ({condition['reason']})" + (f": {condition['message']}" if condition.get("message") else "")
-
-
-def applications(found: dict[str, Any]) -> list[str]:
-    lines = []
-    for name, each in sorted(found.items()):
-        lines.append(f"    application {name}: {each.get('status')}")
-        parts = sorted((each.get("serveDeploymentStatuses") or {}).items())
-        lines += [f"      deployment {part}: {state.get('status')}" for part, state in parts]
-    return lines
-
-
-def is_paused(service: dict[str, Any]) -> bool:
-    from rayfleet.api.labels import PAUSED
-
-    return (service["metadata"].get("annotations") or {}).get(PAUSED) == "true"
+def lags(application: dict[str, Any]) -> bool:
+    return bool(application["status"] != "RUNNING")
 
 
 async def pause(client: Client, name: str, place: str, service: dict[str, Any]) -> str:
@@ -120,7 +102,7 @@ async def undo(client: Client, name: str, place: str, service: dict[str, Any]) -
     return f"rayservice.ray.io/{name} has the spec of raycluster/{active} again"
 
 
-on_service(status, "status", "Its clusters, applications and deployments, and what is waited for.")
+on_service(status, "status", "How far a change of its cluster has come, and what is waited for.")
 on_service(pause, "pause", "Make no cluster and move no traffic, until it is resumed. What serves goes on.")
 on_service(resume, "resume", "Go on with what was paused.")
 on_service(undo, "undo", "Write the spec of the cluster that takes the traffic back into the RayService.")

@@ -57,6 +57,18 @@ async def read_situation(client: Client, namespace: str, name: str) -> Situation
     )
 
 
+async def read_pods(
+    client: Client, namespace: str, pods: Iterable[Mapping[str, Any]], unread: Unread
+) -> tuple[tuple[PodState, ...], list[Told], tuple[Log, ...]]:
+    """Some Pods, their Events and the ends of their logs."""
+    states = tuple(map(pod_state, pods))
+    found, logs = await asyncio.gather(
+        asyncio.gather(*(events_about(client, namespace, "Pod", pod.name, unread) for pod in states)),
+        read_logs(client, namespace, [place for pod in states for place in logs_of(pod)], unread),
+    )
+    return states, [told(event) for group in found for event in group], tuple(logs)
+
+
 def is_of(pod: Mapping[str, Any], cluster: Cluster) -> bool:
     """Its controller is this very cluster: a label alone says nothing."""
     owners = pod["metadata"].get("ownerReferences") or ()

@@ -10,7 +10,7 @@ LONGEST_TEXT = 400
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One link of the chain: `source` is condition, pod, event, log or object; `says` is in that source's own words."""
+    """One link of the chain: `source` is condition, status, spec, pod, event, log, object, serve or ray, `says` in its own words."""
 
     source: str
     says: str
@@ -27,7 +27,8 @@ class Finding(msgspec.Struct, frozen=True, rename={"advice": "try"}):
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """`state` is one of ready, starting, suspended, refused, deleting, broken; `healthy` when nothing is wrong."""
+    """`state` is one of ready, starting, suspended, refused, deleting, broken, and of a job also waiting, running, retrying, succeeded,
+    stopped, failed; `healthy` when nothing is wrong."""
 
     namespace: str
     name: str
@@ -35,6 +36,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
     summary: str
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    kind: str = "raycluster"
 
     @property
     def healthy(self) -> bool:

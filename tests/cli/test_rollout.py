@@ -1,8 +1,9 @@
-"""`rayfleet rollout`, against the embedded API server."""
+"""`rayfleet rollout` and `rayfleet service`, against the embedded API server."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -65,17 +66,53 @@ def shop(server: Path, **status: Any) -> dict[str, Any]:
     return asyncio.run(ask())
 
 
-def test_the_status_is_a_tree(typed: Type, server: Path) -> None:
+def test_the_status_of_a_change_is_its_progress(typed: Type, server: Path) -> None:
     shop(server, **STATUS)
     assert typed("rollout", "status", "rayservice/shop").output.splitlines() == [
         "rayservice/shop",
         "  Ready: True (NonZeroServeEndpoints)",
-        "  raycluster/shop-one takes the traffic",
-        "    application fruit: RUNNING",
-        "      deployment Stand: HEALTHY",
-        "  raycluster/shop-two is to take it",
+        "  raycluster/shop-one takes the traffic: 100 %",
+        "  raycluster/shop-two is to take it: 0 %",
+        "    waits for application fruit: DEPLOYING",
+    ]
+
+
+SAID = {
+    "applications": {
+        "fruit": {
+            "status": "RUNNING",
+            "route_prefix": "/fruit",
+            "deployments": {
+                "Stand": {"status": "HEALTHY", "replicas": [{"state": "RUNNING"}, {"state": "RUNNING"}, {"state": "STARTING"}]},
+                "Till": {"status": "UPDATING", "message": "Traceback\nKeyError: 'x'\n", "replicas": []},
+            },
+        }
+    }
+}
+
+
+def test_a_service_is_shown_as_a_tree_in_the_words_of_its_ray(typed: Type, server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop(server, **STATUS, numServeEndpoints=2)
+
+    async def ask(client: Client, state: object, cluster: dict[str, Any], path: str) -> bytes:
+        assert (cluster["metadata"]["name"], path) == ("shop-one", "/api/serve/applications/?api_type=declarative")
+        return json.dumps(SAID).encode()
+
+    monkeypatch.setattr("rayfleet.cli.dashboard.ask", ask)
+    assert typed("service", "status", "shop").output.splitlines() == [
+        "rayservice/shop",
+        "  Ready: True (NonZeroServeEndpoints)",
+        "  2 Pods take requests",
+        "  raycluster/shop-one takes the traffic: 100 %",
+        "    application fruit: RUNNING at /fruit",
+        "      deployment Stand: HEALTHY, 3 replicas (2 RUNNING, 1 STARTING)",
+        "      deployment Till: UPDATING, 0 replicas: KeyError: 'x'",
+        "  raycluster/shop-two is to take it: 0 %",
+        "    it is gone; as it was last reported:",
         "    application fruit: DEPLOYING",
     ]
+    found = json.loads(typed("service", "status", "shop", "-o", "json").output)
+    assert found["clusters"][0]["applications"][0]["deployments"][0]["replicas"] == {"RUNNING": 2, "STARTING": 1}
 
 
 def test_it_is_paused_and_resumed(typed: Type, server: Path) -> None:
