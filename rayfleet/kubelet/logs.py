@@ -6,9 +6,12 @@ https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#g
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import dropwhile
 from pathlib import Path
 
 LOOKED_EVERY = 0.2  # seconds between two looks at a log that is followed
@@ -41,6 +44,36 @@ def seconds(stamp: bytes) -> float:
     return datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC).timestamp() + float(f"0.{fraction or 0}")
 
 
+def files(path: Path) -> list[Path]:
+    """What is kept of a log, the oldest first."""
+    return [*sorted(path.parent.glob(path.name + ".*")), path]
+
+
+def beginning(path: Path, lines: int | None) -> tuple[Path, int]:
+    """(file, offset) from which the last so many lines, or all, are read."""
+    *older, newest = files(path)
+    if lines is None:
+        return (*older, newest)[0], 0
+    for file in (newest, *reversed(older)):
+        offset = tail_offset(file, lines)
+        if offset or file == (*older, newest)[0]:
+            return file, offset
+        lines -= file.read_bytes().count(b"\n")
+    return newest, 0
+
+
+def following(path: Path, inode: int) -> Path | None:
+    """The file that goes on after the one with this inode; None: that is the newest, or its successor is about to be made."""
+    kept: list[tuple[int, Path]] = []
+    for file in files(path):
+        with suppress(FileNotFoundError):
+            kept.append((file.stat().st_ino, file))
+    newer = list(dropwhile(lambda each: each[0] != inode, kept))
+    if not newer:
+        return kept[0][1] if kept else None  # it was thrown away meanwhile: the reader was slow
+    return newer[1][1] if len(newer) > 1 else None
+
+
 def tail_offset(path: Path, lines: int) -> int:
     """Where the last so many lines begin."""
     with path.open("rb") as file:
@@ -68,11 +101,13 @@ async def read(path: Path, wanted: Wanted, ended: Callable[[], bool]) -> AsyncIt
     """The log in pieces. When followed, it ends once `ended()` says that nothing more will come."""
     left = wanted.limit_bytes
     rest = b""
-    with path.open("rb") as file:
-        if wanted.tail_lines is not None:
-            file.seek(tail_offset(path, wanted.tail_lines))
+    start, offset = beginning(path, wanted.tail_lines)
+    file = start.open("rb")
+    try:
+        file.seek(offset)
         while True:
-            over = ended()  # asked before reading: what was written before the end is then read for certain
+            # Both asked before reading: what was written before the end, or before the file was full, is then read for certain.
+            over, newer = ended(), following(path, os.fstat(file.fileno()).st_ino)
             piece = file.read(PIECE)
             lines, rest = whole_lines(rest, piece)
             out = b"".join(render(line, wanted) for line in lines)
@@ -81,7 +116,12 @@ async def read(path: Path, wanted: Wanted, ended: Callable[[], bool]) -> AsyncIt
                 left -= len(out)
             if out:
                 yield out
-            if left == 0 or (not piece and (over or not wanted.follow)):
+            if left == 0 or (not piece and not newer and (over or not wanted.follow)):
                 return
-            if not piece:
+            if newer and not piece:
+                file.close()
+                file = newer.open("rb")
+            elif not piece:
                 await asyncio.sleep(LOOKED_EVERY)
+    finally:
+        file.close()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rayfleet.kube.errors import ApiError
-from rayfleet.kubelet import claims, container, env, tokens, volumes
+from rayfleet.kubelet import claims, container, env, logs, tokens, volumes
 from rayfleet.kubelet.attempt import LOST, read_histories, with_attempt
 from rayfleet.kubelet.env import ConfigError, Facts, Source
 from rayfleet.kubelet.house import House
@@ -172,7 +172,8 @@ class Setup:
         folder = self.directory / "containers" / name
         if attempt > 0:
             await asyncio.to_thread(remove_directory, container.scratch(self.directory, name, attempt - 1))
-        (folder / f"{attempt - KEPT_LOGS}.log").unlink(missing_ok=True)
+        for log in logs.files(folder / f"{attempt - KEPT_LOGS}.log"):
+            log.unlink(missing_ok=True)
         (folder / f"{attempt - KEPT_RECORDS}.json").unlink(missing_ok=True)
 
     async def execute(self, name: str, command: list[str], timeout: float) -> dict[str, Any]:
