@@ -32,6 +32,7 @@ from rayfleet.raycluster.plan import plan
 from rayfleet.raycluster.pods import is_progress
 from rayfleet.raycronjob import observe as cron_observe
 from rayfleet.raycronjob import plan as cron_plan
+from rayfleet.rayjob import metrics as job_metrics
 from rayfleet.rayjob import observe as job_observe
 from rayfleet.rayjob import plan as job_plan
 from rayfleet.rayservice import metrics as service_metrics
@@ -105,6 +106,7 @@ def jobs(configuration: Configuration, pool: Pool) -> Kind[Any]:
         observe=job_observe.Observer(configuration, desk),
         plan=job_plan.plan,
         decode=decode_job,
+        measure=job_metrics.measure if configuration.enable_metrics else None,
         outside=desk,
         required=False,
     )

@@ -52,6 +52,9 @@ TRIES = "rayfleet.dev/tries"
 SUBMITTED_TO = "rayfleet.dev/submitted-to"
 """On a RayJob: `id session`, written before that id may be submitted: in no other life of Ray is it submitted again."""
 
+RETRY_POLICY = "rayfleet.dev/retry-policy"
+"""On a RayJob: `SameCluster` for retries on the cluster that lives, `NewCluster` (the default) for a fresh one each."""
+
 LIVES = "rayfleet.dev/lives"
 """How often Pods of this owner may have gone: part of the hash in Pod names (design, decision 3). Absent means 0."""
 

@@ -56,6 +56,11 @@ def submit(submission_id: str, entrypoint: str, **fields: Any) -> Act:
     return Act("POST", "/api/jobs/", msgspec.json.encode(body), done_before="already exists")
 
 
+def submits(act: Act, submission_id: str) -> bool:
+    """Is it the submission of that job? The id stands between quotes that no text of a user's can hold."""
+    return b'"submission_id":' + msgspec.json.encode(submission_id) in act.body
+
+
 def stop(submission_id: str) -> Act:
     """Ray stops a job some seconds later; asking for its status tells when."""
     return Act("POST", f"/api/jobs/{quote(submission_id, safe='')}/stop")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from rayfleet.api.decode import Undecodable
 from rayfleet.api.meta import JOBS, RAYCLUSTERS, SERVICES, Resource
 from rayfleet.api.names import head_service_name
 from rayfleet.api.raycluster import RayCluster
@@ -68,9 +70,9 @@ def target(job: RayJob, resource: Resource, manifest: Any, verb: str) -> dict[st
     }
 
 
-def tear_down(observed: Observed, job: RayJob, reason: str) -> list[Action]:
-    """The clusters of the job and its submitter go."""
-    going: list[Action] = [delete(RAYCLUSTERS, each, reason) for each in observed.owned if not each.metadata.deletion_timestamp]
+def tear_down(observed: Observed, clusters: Iterable[RayCluster | Undecodable], reason: str) -> list[Action]:
+    """These clusters of the job go, and its submitter."""
+    going: list[Action] = [delete(RAYCLUSTERS, each, reason) for each in clusters if not each.metadata.deletion_timestamp]
     if observed.submitter is not None and not observed.submitter.terminating:
         going.append(delete(JOBS, observed.submitter, reason))
     return [each for each in going if not observed.held_back(each.scope)]

@@ -10,7 +10,7 @@ from rayfleet.api.validation.ray_job import INTERACTIVE
 from rayfleet.planning.backoff import retry_delay
 from rayfleet.planning.clock import parse_rfc3339
 from rayfleet.planning.conditions import find
-from rayfleet.ray.answer import NotFound
+from rayfleet.ray.answer import NotFound, Refused
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import State
 from rayfleet.resources.submitter import CONTAINER
@@ -75,6 +75,14 @@ def silent_since(observed: Observed, job: RayJob) -> float | None:
     return min(told or heard.since, heard.since)
 
 
+def refused_since(observed: Observed, job: RayJob) -> float | None:
+    """Since when Ray answers to the submission with an error; None while it does not."""
+    before = observed.submitted
+    if before is None or not isinstance(before.answer, Refused):
+        return None
+    return time_of(job.status.job_status_check_failure_start_time) or before.at
+
+
 def ended_since(observed: Observed) -> float:
     """When Ray's job ended: by Ray's clock, unless that is ahead of ours."""
     info, heard = observed.info, observed.word
@@ -111,9 +119,11 @@ def moments(observed: Observed, job: RayJob) -> Iterator[float]:
             yield deadline
         if (lost := lost_at(observed, job)) is not None:
             yield lost
+        if (refused := refused_since(observed, job)) is not None:
+            yield refused + observed.config.ray_job_status_check_timeout_seconds
         if (silent := silent_since(observed, job)) is not None:
             yield silent + TELL_SILENCE_AFTER
-            yield silent + observed.config.ray_job_status_check_timeout_seconds
+            yield max(silent, ready_since(observed)) + observed.config.ray_job_status_check_timeout_seconds
         if (ended := submitter_end(observed)) is not None:
             yield ended + ASKED_AGAIN_WITHIN
         if observed.info is not None and observed.info.terminal:

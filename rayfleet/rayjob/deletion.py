@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rayfleet.api import labels
-from rayfleet.api.meta import RAYCLUSTERS, RAYJOBS
+from rayfleet.api.meta import JOBS, RAYCLUSTERS, RAYJOBS
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation.ray_job import DELETE_CLUSTER, DELETE_NONE, DELETE_SELF, DELETE_WORKERS
@@ -72,10 +72,16 @@ def holds(job_status: str, deployment: str, wanted: str | None, wanted_deploymen
 def clean_up(observed: Observed, job: RayJob) -> list[Action]:
     """The most that is due. A cluster that is selected is never ours to remove."""
     due = {policy for when, policy in policies(observed, job) if when <= observed.now}
-    for policy in HARDER_FIRST:
-        if policy in due:
-            return [action for action in carried_out(observed, job, policy) if not observed.held_back(action.scope)]
-    return []
+    hardest = next((policy for policy in HARDER_FIRST if policy in due), DELETE_NONE)
+    going = (*late_submitter(observed, job), *carried_out(observed, job, hardest))
+    return [action for action in going if not observed.held_back(action.scope)]
+
+
+def late_submitter(observed: Observed, job: RayJob) -> Iterator[Action]:
+    """One that has not come to submit by now must not do so when the job has failed."""
+    found, over = observed.submitter, deadlines.submitter_end(observed) is not None
+    if job.status.job_deployment_status == State.FAILED and not job.status.job_status and found and not found.terminating and not over:
+        yield delete(JOBS, found, "the job has failed before it was submitted")
 
 
 def carried_out(observed: Observed, job: RayJob, policy: str) -> Iterator[Action]:

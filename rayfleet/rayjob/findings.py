@@ -9,13 +9,12 @@ from rayfleet.api.fault import Fault
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation.ray_job import HTTP, INTERACTIVE, K8S_JOB, SIDECAR
-from rayfleet.ray.answer import Accepted, NotFound
+from rayfleet.ray.answer import Accepted, NotFound, Refused
 from rayfleet.ray.jobs import Version
 from rayfleet.rayjob import deadlines
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import TABLE, Finding, State, Step
-from rayfleet.rayjob.submission import SCOPE
-from rayfleet.rayjob.tries import named_id
+from rayfleet.rayjob.tries import left_over, named_id
 
 Question = Callable[[Observed, RayJob], bool]
 
@@ -144,18 +143,31 @@ def was_accepted(observed: Observed) -> bool:
 
 
 def refused(observed: Observed, job: RayJob) -> bool:
-    """Does Ray refuse the job, or has its submitter given up while Ray knows of no such job?"""
+    """Does Ray refuse the job, once as a fault of the job's or for long as one of its own? Or has the submitter given up while Ray knows
+    of no such job?"""
     if job.spec.submission_mode == HTTP:
-        backoff = observed.backoffs.get(SCOPE)
-        return backoff is not None and backoff.message.startswith("Ray answered 4")
+        return refused_by_ray(observed, job)
     ended, word = deadlines.submitter_end(observed), observed.word
     if ended is None or word is None:
         return False
     return isinstance(word.answer, NotFound) and word.at >= ended + deadlines.HEARD_AFTER
 
 
+def refused_by_ray(observed: Observed, job: RayJob) -> bool:
+    before, word, since = observed.submitted, observed.word, deadlines.refused_since(observed, job)
+    if before is None or since is None:
+        return False
+    if isinstance(before.answer, Refused) and before.answer.code < 500:
+        return True
+    not_taken = word is not None and isinstance(word.answer, NotFound) and word.at > before.at
+    return not_taken and observed.now >= since + observed.config.ray_job_status_check_timeout_seconds
+
+
 def silent(observed: Observed, job: RayJob) -> bool:
+    """Before the job runs only a head that is ready may be expected to answer, and not before it was."""
     since = deadlines.silent_since(observed, job)
+    if since is not None and job.status.job_deployment_status == State.INITIALIZING:
+        since = max(since, deadlines.ready_since(observed)) if ready(observed, job) else None
     return since is not None and observed.now >= since + observed.config.ray_job_status_check_timeout_seconds
 
 
@@ -182,8 +194,8 @@ def id_given(observed: Observed, job: RayJob) -> bool:
 
 
 def gone(observed: Observed, job: RayJob) -> bool:
-    """Nothing of the try is left. A retry waits for its time besides."""
-    if observed.owned or observed.submitter is not None:
+    """Nothing of the try is left but what the next one uses. A retry waits for its time besides."""
+    if left_over(observed, job) or observed.submitter is not None:
         return False
     return job.status.job_deployment_status != State.RETRYING or observed.now >= deadlines.retry_at(job)
 

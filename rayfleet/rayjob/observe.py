@@ -91,7 +91,7 @@ class Observer:
             "word": heard.get(jobs.job(job.status.job_id)),
             "version": heard.get(jobs.VERSION),
             "stopped": results.get(stop),
-            "submitted": next((result for act, result in results.items() if act != stop), None),
+            "submitted": next((result for act, result in results.items() if jobs.submits(act, job.status.job_id)), None),
         }
         return {name: value for name, value in found.items() if value is not None}
 

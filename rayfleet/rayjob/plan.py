@@ -19,7 +19,7 @@ from rayfleet.rayjob.findings import find, state_of
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import Effect, State, Step
 from rayfleet.rayjob.status import MESSAGE_LIMIT, after_failure, status_write
-from rayfleet.rayjob.tries import Try, next_number, parse_tries, written
+from rayfleet.rayjob.tries import Try, left_over, next_number, parse_tries, written
 
 TRIES_SCOPE = "tries"
 
@@ -112,7 +112,8 @@ def effects(observed: Observed, job: RayJob, step: Step) -> tuple[list[Action], 
     if step.effect is Effect.TEAR_DOWN:
         if step.state is State.SUSPENDING and not submission.stop_settled(observed, job, 0.0, 0.0):
             return [], submission.plan_stop(observed, job)
-        return cluster.tear_down(observed, job, "the job is suspended" if step.state is State.SUSPENDING else "the job is tried again"), []
+        why = "the job is suspended" if step.state is State.SUSPENDING else "the job is tried again"
+        return cluster.tear_down(observed, left_over(observed, job), why), []
     return [], []
 
 

@@ -92,6 +92,7 @@ TABLE: Mapping[State, Mapping[Finding, Step]] = {
         Finding.CLUSTER_LOST: Step(State.FAILED, reason="ClusterLost"),
         Finding.RECORD_LOST: Step(State.FAILED, reason="JobRecordLost"),
         Finding.REFUSED: Step(State.FAILED, reason="SubmissionFailed"),
+        Finding.SILENT: Step(State.FAILED, reason="JobStatusCheckTimeoutExceeded"),
         Finding.INVALID: Step(State.INVALID, reason="ValidationFailed"),
         Finding.NO_CLUSTER: Step(State.INITIALIZING, Effect.MAKE_CLUSTER),
         Finding.READY_FOR_USER: Step(State.WAITING),

@@ -18,12 +18,12 @@ from rayfleet.planning.clock import rfc3339
 from rayfleet.planning.conditions import find
 from rayfleet.planning.diff import merge_patch
 from rayfleet.planning.plan import StatusWrite
-from rayfleet.ray.answer import NotFound, Refused, Unreachable
+from rayfleet.ray.answer import NotFound, Refused, Unreachable, complaint
 from rayfleet.rayjob import deadlines
 from rayfleet.rayjob.findings import terminal_word
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import RETRIED, TERMINAL, State, Step
-from rayfleet.rayjob.tries import named_id, next_number, parse_tries
+from rayfleet.rayjob.tries import goes_on, named_id, next_number, parse_tries
 from rayfleet.resources.env import head_host
 from rayfleet.resources.pod_template import head_service_of
 from rayfleet.resources.submitter import dashboard_port
@@ -67,7 +67,7 @@ def is_trouble(before: Mapping[str, Any], patch: Mapping[str, Any]) -> bool:
 def initializing(observed: Observed, job: RayJob, step: Step) -> dict[str, Any]:
     if job.status.job_deployment_status == State.INITIALIZING:
         kept = as_it_is(job)
-        return kept | {"message": clipped(hindrance(observed, job))} | cluster_fields(observed, job)
+        return kept | {"message": clipped(hindrance(observed, job))} | cluster_fields(observed, job) | not_taken(observed, job)
     return begun(observed, job)
 
 
@@ -77,12 +77,13 @@ def begun(observed: Observed, job: RayJob) -> dict[str, Any]:
     number = next_number(tries)
     status = job.status
     same = status.ray_cluster_name and status.job_deployment_status == State.INVALID
+    stays = same or goes_on(observed, job)
     name = job.spec.cluster_selector.get(CLUSTER) or job_cluster_name(meta.name, meta.uid, number)
     given = named_id(job) or ("" if job.spec.submission_mode == INTERACTIVE else submission_id(meta.name, meta.uid, number))
     start = max(observed.now, deadlines.time_of(tries[-1].start_time) + 1) if tries else observed.now
     return {
         "jobId": status.job_id if same else given,
-        "rayClusterName": status.ray_cluster_name if same else name,
+        "rayClusterName": status.ray_cluster_name if stays else name,
         "startTime": status.start_time if same else rfc3339(start),
         "succeeded": status.succeeded,
         "failed": status.failed,
@@ -102,6 +103,17 @@ def running(observed: Observed, job: RayJob, step: Step) -> dict[str, Any]:
     if job.status.job_deployment_status != State.RUNNING and not observed.info:
         after["message"] = ""
     return after
+
+
+def not_taken(observed: Observed, job: RayJob) -> dict[str, Any]:
+    """Since when Ray does not take the job, as `silence`; forgotten only with a head that is not ready."""
+    cluster = observed.cluster
+    if not isinstance(cluster, RayCluster) or cluster.status.state != "ready":
+        return {"jobStatusCheckFailureStartTime": None}
+    refused = deadlines.refused_since(observed, job)
+    if refused is not None:
+        return {"jobStatusCheckFailureStartTime": rfc3339(refused)}
+    return silence(observed, job) if deadlines.silent_since(observed, job) is not None else {}
 
 
 def silence(observed: Observed, job: RayJob) -> dict[str, Any]:
@@ -193,7 +205,8 @@ AFTER = {
 def after_failure(job: RayJob, step: Step) -> Step:
     """The step, or a retry in its place where the failure is one that is tried again."""
     enters = step.state is State.FAILED and State(job.status.job_deployment_status) not in TERMINAL
-    if enters and RETRIED[step.reason] and job.status.failed < job.spec.backoff_limit:
+    nowhere = step.reason == "ClusterLost" and bool(job.spec.cluster_selector)
+    if enters and RETRIED[step.reason] and not nowhere and job.status.failed < job.spec.backoff_limit:
         return Step(State.RETRYING, reason=step.reason)
     return step
 
@@ -259,8 +272,8 @@ def story(observed: Observed, job: RayJob, reason: str) -> str:
 
 
 def refusal(observed: Observed) -> str:
-    if backoff := observed.backoffs.get("submission"):
-        return backoff.message
+    if observed.submitted is not None and (said := complaint(observed.submitted.answer)):
+        return said
     failed = observed.submitter.failure if observed.submitter else None
     known = "Ray knows of no such job" if observed.word and isinstance(observed.word.answer, NotFound) else "Ray does not say why"
     return f"its submitter has ended ({failed}), and {known}" if failed else f"its submitter has ended, and {known}"

@@ -6,10 +6,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from rayfleet.api.labels import TRIES
+from rayfleet.api.decode import Undecodable
+from rayfleet.api.labels import RETRY_POLICY, TRIES
 from rayfleet.api.meta import ObjectMeta
+from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayjob import RayJob
-from rayfleet.api.validation.ray_job import INTERACTIVE
+from rayfleet.api.validation.ray_job import INTERACTIVE, SAME_CLUSTER
+from rayfleet.rayjob.observed import Observed
+from rayfleet.rayjob.states import State
 
 REMEMBERED = 20
 
@@ -35,6 +39,20 @@ def named_id(job: RayJob) -> str:
     """The submission id that the user gives. In InteractiveMode one of a try that is over is no longer meant."""
     used = {each.submission_id for each in parse_tries(job.metadata)}
     return "" if job.spec.submission_mode == INTERACTIVE and job.spec.job_id in used else job.spec.job_id
+
+
+def goes_on(observed: Observed, job: RayJob) -> bool:
+    """May the next try run on the cluster of the last one? Only on one that lives."""
+    cluster = observed.cluster
+    if job.metadata.annotation(RETRY_POLICY) != SAME_CLUSTER or job.status.job_deployment_status != State.RETRYING:
+        return False
+    return isinstance(cluster, RayCluster) and not cluster.metadata.deletion_timestamp
+
+
+def left_over(observed: Observed, job: RayJob) -> tuple[RayCluster | Undecodable, ...]:
+    """The clusters of the job that the next try has no use for."""
+    kept = job.status.ray_cluster_name if goes_on(observed, job) else ""
+    return tuple(each for each in observed.owned if each.metadata.name != kept)
 
 
 def written(tries: tuple[Try, ...]) -> str:

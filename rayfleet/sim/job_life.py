@@ -130,6 +130,7 @@ class Life:
     def follow(self, key: Key, target: Target, questions: Iterable[Question]) -> Mapping[Question, Heard]:
         asked = tuple(questions)
         self.memory.asked = (target, asked)
+        self.memory.heard = {each: heard for each, heard in self.memory.heard.items() if each[1] in asked}
         return {each: self.memory.heard[target, each] for each in asked if (target, each) in self.memory.heard}
 
     def results(self, key: Key, cluster: Key) -> Mapping[Act, Heard]:

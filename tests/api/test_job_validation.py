@@ -26,6 +26,12 @@ def job(name: str = "train", **spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": name, "namespace": "demo"}, "spec": {key: value for key, value in given.items() if value is not None}}
 
 
+def retried(policy: str, **spec: Any) -> dict[str, Any]:
+    made = job(backoffLimit=1, **spec)
+    made["metadata"]["annotations"] = {"rayfleet.dev/retry-policy": policy}
+    return made
+
+
 def rule(policy: str, seconds: int = 0, **condition: str) -> dict[str, Any]:
     return {"policy": policy, "condition": {"ttlSeconds": seconds, **(condition or {"jobStatus": "SUCCEEDED"})}}
 
@@ -45,6 +51,8 @@ GOOD = {
     "selector": job(**SELECTED),
     "explicitly not suspended": job(suspend=False, shutdownAfterJobFinishes=False),
     "suspended": job(suspend=True, shutdownAfterJobFinishes=True),
+    "retries on a cluster of its own": retried("SameCluster"),
+    "retries on another's": retried("SameCluster", **SELECTED),
     "sidecar": job(submissionMode="SidecarMode"),
     "interactive": job(submissionMode="InteractiveMode", entrypoint=""),
     "rules": job(
@@ -63,7 +71,10 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     (job(clusterSelector={"ray.io/cluster": "a"}), "spec.clusterSelector", "leave one of the two out"),
     (job(rayClusterSpec=None, clusterSelector={"app": "a"}), "spec.clusterSelector", "ray.io/cluster"),
     (job(**SELECTED, submissionMode="SidecarMode"), "spec.submissionMode", "a cluster of its own"),
-    (job(**SELECTED, backoffLimit=1), "spec.backoffLimit", "living one"),
+    (job(**SELECTED, backoffLimit=1), "spec.backoffLimit", "rayfleet.dev/retry-policy: SameCluster"),
+    (retried("Other"), "metadata.annotations[rayfleet.dev/retry-policy]", "NewCluster, SameCluster"),
+    (retried("NewCluster", **SELECTED), "spec.backoffLimit", "rayfleet.dev/retry-policy: SameCluster"),
+    (retried("SameCluster", submissionMode="SidecarMode"), "metadata.annotations[rayfleet.dev/retry-policy]", "ends with its job"),
     (job(**SELECTED, suspend=True, shutdownAfterJobFinishes=True), "spec.suspend", "not its own"),
     (job(suspend=True), "spec.suspend", "set shutdownAfterJobFinishes"),
     (job(entrypoint=" "), "spec.entrypoint", "is empty"),

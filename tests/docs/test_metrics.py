@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rayfleet.raycluster.metrics import measure
+from rayfleet.rayjob.metrics import measure as measure_jobs
 from rayfleet.rayservice.metrics import measure as measure_services
 from rayfleet.runtime.metrics import Metrics
 from tests.docs.tables import rows
@@ -12,8 +13,9 @@ def test_every_metric_is_documented_with_its_type_and_labels_and_nothing_else_is
     metrics = Metrics(host="api", lease="rayfleet")
     metrics.measure(measure, ())
     metrics.measure(measure_services, ())
+    metrics.measure(measure_jobs, ())
     told = [line.split()[2:] for line in metrics.text().decode().splitlines() if line.startswith("# TYPE")]
-    labels = {gauge.name: set(gauge.labels) for gauge in (*measure(()), *measure_services(()), *metrics._peers.totals())}
+    labels = {gauge.name: set(gauge.labels) for gauge in (*measure(()), *measure_services(()), *measure_jobs(()), *metrics._peers.totals())}
     for collector in metrics.registry._collector_to_names:  # no public way leads to the labels of a metric without samples
         if name := getattr(collector, "_name", ""):
             labels[f"{name}_total" if collector._type == "counter" else name] = set(collector._labelnames)

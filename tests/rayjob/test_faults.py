@@ -219,6 +219,55 @@ def test_a_refusal_that_may_pass_is_tried_again() -> None:
     assert life.state == "Running"
 
 
+def test_an_error_of_ray_s_own_that_does_not_pass_ends_the_try_also_over_restarts() -> None:
+    life = Life(submissionMode="HTTPMode")
+    life.ready_in = 3
+    life.live(2)
+    life.ray.post = lambda act: (503, b"the disk is full")  # type: ignore[method-assign]
+    for _ in range(5):
+        life.live(50)
+        assert life.state == "Initializing" and "the disk is full" in life.status["message"]
+        life.crash()
+    life.live(120)
+    assert (life.state, life.status["reason"], life.status.get("jobStatus", "")) == ("Failed", "SubmissionFailed", "")
+    assert "Ray answered 503: the disk is full" in life.status["message"]
+    before = len(life.ray.calls)
+    life.live(60)
+    assert len(life.ray.calls) == before
+
+
+@pytest.mark.parametrize("mode", ["HTTPMode", "K8sJobMode"])
+def test_a_dashboard_that_never_answers_ends_the_try_and_nothing_is_submitted_after_it(mode: str) -> None:
+    life = Life(submissionMode=mode)
+    life.ready_in = 3
+    life.live(2)
+    life.ray.lie = (503, b"no")
+    life.live(290)
+    assert life.state == "Initializing"
+    life.live(60)
+    assert (life.state, life.status["reason"]) == ("Failed", "JobStatusCheckTimeoutExceeded")
+    life.ray.lie = None
+    life.live(60)
+    assert life.runs == [] and (JOBS, KEY.name) not in life.objects
+
+
+def test_a_cluster_that_takes_long_to_come_up_is_not_called_silent() -> None:
+    life = Life(submissionMode="HTTPMode")
+    life.ready_in = 900
+    life.live(910)
+    assert life.state == "Running"
+
+
+def test_a_submitter_that_has_not_submitted_goes_with_a_job_that_failed() -> None:
+    life = Life(submissionMode="K8sJobMode", preRunningDeadlineSeconds=30)
+    life.submit = lambda *_: None  # type: ignore[method-assign]
+    life.live(10)
+    assert (JOBS, KEY.name) in life.objects
+    life.live(40)
+    assert (life.state, life.status["reason"]) == ("Failed", "PreRunningDeadlineExceeded")
+    assert (JOBS, KEY.name) not in life.objects
+
+
 def test_an_invalid_spec_is_told_at_once_and_recovers() -> None:
     life = Life(submissionMode="Nonsense", ttlSecondsAfterFinished=5, runtimeEnvYAML="- a").live(3)
     assert life.state == "ValidationFailed" and life.clusters() == []

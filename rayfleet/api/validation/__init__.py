@@ -85,7 +85,7 @@ def validate_cron_job(cron: RayCronJob | Undecodable, config: Configuration) -> 
     if isinstance(cron, Undecodable):
         return cron.faults
     template, path = cron.spec.job_template, "spec.jobTemplate"
-    found = [replace(fault, path=fault.path.replace("spec", path, 1)) for fault in spec_kind_faults(template, config)]
+    found = [replace(fault, path=fault.path.replace("spec", path, 1)) for fault in spec_kind_faults(template, config, ObjectMeta())]
     spec = template.ray_cluster_spec
     cluster = validate_cluster_spec(spec, cron.metadata, config, f"{path}.rayClusterSpec") if spec is not None else ()
     return distinct((*cron_name_faults(cron.metadata.name), *found, *cluster))

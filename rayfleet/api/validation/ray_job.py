@@ -10,7 +10,8 @@ import msgspec
 
 from rayfleet.api.config import Configuration
 from rayfleet.api.fault import Fault, shown
-from rayfleet.api.labels import CLUSTER
+from rayfleet.api.labels import CLUSTER, RETRY_POLICY
+from rayfleet.api.meta import ObjectMeta
 from rayfleet.api.names import RAY_JOB_NAME_LIMIT
 from rayfleet.api.raycluster import MANAGERS
 from rayfleet.api.rayjob import DeletionRule, RayJob, RayJobSpec
@@ -22,21 +23,25 @@ K8S_JOB, HTTP, INTERACTIVE, SIDECAR = "K8sJobMode", "HTTPMode", "InteractiveMode
 MODES = (K8S_JOB, HTTP, INTERACTIVE, SIDECAR)
 CLUSTER_SPEC = "spec.rayClusterSpec"
 DELETE_CLUSTER, DELETE_WORKERS, DELETE_SELF, DELETE_NONE = "DeleteCluster", "DeleteWorkers", "DeleteSelf", "DeleteNone"
+NEW_CLUSTER, SAME_CLUSTER = "NewCluster", "SameCluster"
+RETRY_POLICIES = (NEW_CLUSTER, SAME_CLUSTER)
 MILDER_FIRST = (DELETE_WORKERS, DELETE_CLUSTER, DELETE_SELF)
 STRATEGY = "spec.deletionStrategy"
 
 
 def job_kind_faults(job: RayJob, config: Configuration) -> Iterator[Fault]:
     yield from object_name_faults(job.metadata.name, RAY_JOB_NAME_LIMIT, "clusters")
-    yield from spec_kind_faults(job.spec, config)
+    yield from spec_kind_faults(job.spec, config, job.metadata)
 
 
-def spec_kind_faults(spec: RayJobSpec, config: Configuration) -> Iterator[Fault]:
+def spec_kind_faults(spec: RayJobSpec, config: Configuration, meta: ObjectMeta) -> Iterator[Fault]:
+    """`meta` is that of the RayJob which has the spec."""
     yield from choices(spec)
     yield from source_faults(spec)
     yield from mode_faults(spec)
     yield from suspend_faults(spec)
     yield from number_faults(spec)
+    yield from retry_faults(spec, meta)
     yield from resource_faults(spec)
     yield from strategy_faults(spec, config)
 
@@ -108,11 +113,20 @@ def number_faults(spec: RayJobSpec) -> Iterator[Fault]:
             yield Fault(f"spec.{name}", f"{seconds} is no time to wait", "it must be above 0")
     if spec.backoff_limit < 0:
         yield Fault("spec.backoffLimit", f"{spec.backoff_limit} is negative", "it must be 0 or more")
-    elif spec.backoff_limit > 0 and spec.cluster_selector:
-        yield Fault("spec.backoffLimit", f"{spec.backoff_limit}: a retry gets a new cluster, and clusterSelector names a living one")
     limit = spec.submitter_config.backoff_limit if spec.submitter_config else None
     if limit is not None and limit < 0:
         yield Fault("spec.submitterConfig.backoffLimit", f"{limit} is negative", "it must be 0 or more")
+
+
+def retry_faults(spec: RayJobSpec, meta: ObjectMeta) -> Iterator[Fault]:
+    policy, path = meta.annotation(RETRY_POLICY), f"metadata.annotations[{RETRY_POLICY}]"
+    if policy and policy not in RETRY_POLICIES:
+        yield Fault(path, f"{shown(policy)} is unknown", one_of(RETRY_POLICIES))
+    if policy == SAME_CLUSTER and spec.submission_mode == SIDECAR:
+        yield Fault(path, f"{SAME_CLUSTER}: the head of {SIDECAR} ends with its job", "leave it out")
+    if spec.backoff_limit > 0 and spec.cluster_selector and policy != SAME_CLUSTER:
+        wrong = f"{spec.backoff_limit}: a retry gets a new cluster, and clusterSelector names a living one"
+        yield Fault("spec.backoffLimit", wrong, f"set the annotation {RETRY_POLICY}: {SAME_CLUSTER}")
 
 
 def resource_faults(spec: RayJobSpec) -> Iterator[Fault]:
