@@ -8,10 +8,12 @@ from typing import Any
 import msgspec
 
 from rayfleet.api import labels
-from rayfleet.api.meta import NETWORKPOLICIES
+from rayfleet.api.meta import NETWORKPOLICIES, RAYJOBS
 from rayfleet.api.names import head_policy_name, worker_policy_name
 from rayfleet.api.raycluster import NetworkPolicyOptions, NetworkPolicyRules, RayCluster
+from rayfleet.api.validation.ray_job import K8S_JOB
 from rayfleet.resources.ownership import cluster_labels, owner_reference
+from rayfleet.resources.ports import DASHBOARD, port_of
 
 Manifest = dict[str, Any]
 DIRECTIONS = {"DenyAll": ("Ingress", "Egress"), "DenyAllIngress": ("Ingress",), "DenyAllEgress": ("Egress",)}
@@ -30,11 +32,24 @@ def policies(cluster: RayCluster) -> Iterator[Manifest]:
     if options is None:
         return
     name = cluster.metadata.name
-    yield policy(cluster, head_policy_name(name), labels.HEAD_GROUP, {labels.NODE_TYPE: labels.HEAD}, options.mode, options.head)
+    head = policy(cluster, head_policy_name(name), labels.HEAD_GROUP, {labels.NODE_TYPE: labels.HEAD}, options.mode, options.head)
+    if "ingress" in head["spec"]:
+        head["spec"]["ingress"][1:1] = submitters(cluster)
+    yield head
     for group in cluster.spec.worker_group_specs:
         place = {labels.GROUP: group.group_name, labels.NODE_TYPE: labels.WORKER}
         made = worker_policy_name(name, group.group_name)
         yield policy(cluster, made, group.group_name, place, options.mode, rules_of(options, group.group_name))
+
+
+def submitters(cluster: RayCluster) -> list[Manifest]:
+    """The way in for the submitter of the RayJob that has the cluster, where a Pod of its own submits: to the dashboard, and no further."""
+    meta = cluster.metadata
+    if meta.label(labels.ORIGINATED_FROM_KIND) != RAYJOBS.kind or meta.label(labels.SUBMISSION_MODE) != K8S_JOB:
+        return []
+    marks = {name: meta.label(name) for name in (labels.ORIGINATED_FROM_NAME, labels.ORIGINATED_FROM_KIND)}
+    port = port_of(DASHBOARD, cluster.spec.head_group_spec.ray_start_params)
+    return [{"from": [{"podSelector": {"matchLabels": marks}}], "ports": [{"protocol": "TCP", "port": port}]}]
 
 
 def rules_of(options: NetworkPolicyOptions, group: str) -> NetworkPolicyRules | None:

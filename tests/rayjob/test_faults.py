@@ -251,10 +251,17 @@ def test_a_dashboard_that_never_answers_ends_the_try_and_nothing_is_submitted_af
     assert life.runs == [] and (JOBS, KEY.name) not in life.objects
 
 
-def test_a_cluster_that_takes_long_to_come_up_is_not_called_silent() -> None:
-    life = Life(submissionMode="HTTPMode")
-    life.ready_in = 900
-    life.live(910)
+def test_a_head_that_takes_long_to_come_up_is_not_called_silent() -> None:
+    life = Life(submissionMode="SidecarMode")
+    life.ready_in = None
+    life.live(3)
+    cluster, ray = life.objects[RAYCLUSTERS, life.status["rayClusterName"]], life.ray
+    cluster["status"] = {"head": {"podIP": "10.0.0.1", "podName": "train-head"}}
+    ray.alive = False
+    life.live(900)
+    assert life.state == "Initializing" and "jobStatusCheckFailureStartTime" not in life.status
+    cluster["status"], life.ready_in, ray.alive = {}, 0.0, True
+    life.live(10)
     assert life.state == "Running"
 
 
