@@ -6,12 +6,27 @@ from typing import Any
 
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import Undecodable, decode, decode_cluster, decode_job
+from rayfleet.api.gateway import GatewayView, RouteView, decode_gateway, decode_route
 from rayfleet.api.labels import CLEANUP_JOBS_SELECTOR, CLUSTER, RAY_PODS_SELECTOR, SERVE, SUBMITTERS_SELECTOR
-from rayfleet.api.meta import CERTIFICATES, ENDPOINTSLICES, JOBS, PODS, RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES, SERVICES, Resource
+from rayfleet.api.meta import (
+    CERTIFICATES,
+    ENDPOINTSLICES,
+    GATEWAYS,
+    HTTPROUTES,
+    JOBS,
+    PODS,
+    RAYCLUSTERS,
+    RAYCRONJOBS,
+    RAYJOBS,
+    RAYSERVICES,
+    SERVICES,
+    Resource,
+)
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.raycronjob import RayCronJob
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.rayservice import RayService
+from rayfleet.api.validation.ray_service import GATE
 from rayfleet.api.views import (
     CertificateView,
     ChildView,
@@ -84,6 +99,7 @@ def services(configuration: Configuration, pool: Pool) -> Kind[Any]:
         children=(
             *WITH_CLUSTERS,
             Child(ENDPOINTSLICES, SliceView, labels=SERVE, required=False, calm=always_calm, through=SERVICES),
+            *(STEP_BY_STEP if configuration.gate(GATE) else ()),
         ),
         observe=service_observe.Observer(configuration, desk),
         plan=service_plan.plan,
@@ -155,3 +171,10 @@ WITH_CLUSTERS = (
     Child(PODS, PodView, labels=RAY_PODS_SELECTOR, calm=always_calm, through=RAYCLUSTERS),
 )
 """What belongs to those who have clusters made for them."""
+
+STEP_BY_STEP = (
+    Child(SERVICES, ServiceView, decode=decode_service, through=RAYCLUSTERS),
+    Child(GATEWAYS, GatewayView, decode=decode_gateway, required=False),
+    Child(HTTPROUTES, RouteView, decode=decode_route, required=False),
+)
+"""What an incremental upgrade of a RayService needs besides."""

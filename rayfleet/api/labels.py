@@ -67,6 +67,9 @@ PROXY_LOCATION = "rayfleet.dev/proxy-location"
 UNUSED_SINCE = "rayfleet.dev/unused-since"
 """On a RayService's cluster that it needs no longer: since when."""
 
+MIGRATED_AT = "rayfleet.dev/traffic-migrated-at"
+"""On an HTTPRoute: when its weights were last changed."""
+
 TIMED_OUT = "rayfleet.dev/initializing-timed-out"
 """On a RayService: the generation whose first cluster did not serve in time. No other is made for it."""
 

@@ -57,6 +57,14 @@ def route_name(cluster: str) -> str:
     return clipped(f"{cluster}-head-route")
 
 
+def gateway_name(service: str) -> str:
+    return f"{service}-gateway"
+
+
+def http_route_name(service: str) -> str:
+    return f"{service}-httproute"
+
+
 def account_name(cluster: str) -> str:
     """Of the autoscaler's ServiceAccount, Role and RoleBinding."""
     return clipped(cluster)

@@ -39,12 +39,13 @@ class AddOn(NamedTuple):
     version: str
     resource: str
     serves: str
+    need: str = ""
 
 
 ADD_ONS = (
     AddOn("cert-manager", "cert-manager.io/v1", "certificates", "tlsOptions"),
-    AddOn("Gateway API", "gateway.networking.k8s.io/v1", "httproutes", "RayService upgrades step by step"),
-    AddOn("OpenShift Routes", "route.openshift.io/v1", "routes", "enableIngress by a Route"),
+    AddOn("Gateway API", "gateway.networking.k8s.io/v1", "httproutes", "RayService upgrades step by step", "Gateways"),
+    AddOn("OpenShift Routes", "route.openshift.io/v1", "routes", "enableIngress by a Route", "Routes"),
     AddOn("admission policies", "admissionregistration.k8s.io/v1", "validatingadmissionpolicies", "rayfleet crds --policies"),
     AddOn("Volcano", "scheduling.volcano.sh/v1beta1", "podgroups", "gang scheduling"),
     AddOn("KAI scheduler", "scheduling.run.ai/v2alpha2", "podgroups", "gang scheduling"),
@@ -68,6 +69,7 @@ NEEDS = (
     Need("the autoscaler", (*rights.AUTOSCALING, *rights.HANDED_ON)),
     Need("Ingress", rights.INGRESS),
     Need("Routes", rights.ROUTES),
+    Need("Gateways", rights.GATEWAYS),
     Need("tokens", rights.TOKENS),
     Need("Redis clean-up", rights.CLEANUP),
     Need("network policies", rights.NETWORK),
@@ -92,6 +94,7 @@ FEATURES = (
     Feature("autoscaler beside the head", need="the autoscaler", fields=("spec.enableInTreeAutoscaling",)),
     Feature("Ingress of the head", need="Ingress"),
     Feature("Route of the head", need="Routes", add_on="OpenShift Routes"),
+    Feature("RayService upgrades step by step", need="Gateways", add_on="Gateway API"),
     Feature("token authentication", need="tokens", fields=("spec.authOptions",)),
     Feature("fault tolerance by Redis", need="Redis clean-up", fields=("spec.gcsFaultToleranceOptions",)),
     Feature(
@@ -166,7 +169,7 @@ def definition_row(kind: str, ours: Mapping[str, Any], found: Mapping[str, Any],
 
 def right_rows(facts: Facts) -> Iterator[Row]:
     for need in NEEDS:
-        if need.name == "Routes" and not is_served(facts, "route.openshift.io/v1", "routes"):
+        if any(need.name == add_on.need and not is_served(facts, add_on.version, add_on.resource) for add_on in ADD_ONS):
             continue
         refused = refusals(facts, need)
         unsaid = any(facts.allowed.get((right, verb)) is None for right in need.rights for verb in right.verbs)

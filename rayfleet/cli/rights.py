@@ -105,6 +105,12 @@ INGRESS = (Right("networking.k8s.io", "ingresses", CHILD),)
 ROUTES = (Right("route.openshift.io", "routes", CHILD),)
 """For enableIngress on OpenShift; elsewhere nothing of that name is served, and the right is worth nothing."""
 
+GATEWAYS = (
+    Right("gateway.networking.k8s.io", "gateways", CHILD),
+    Right("gateway.networking.k8s.io", "httproutes", CHILD),
+)
+"""For RayServices that upgrade step by step; where the Gateway API is not served, the right is worth nothing."""
+
 BASE = (*CLUSTERS, *SERVICES, *RAY_JOBS, *AUTOSCALING, *HANDED_ON, *CLEANUP, *INGRESS)
 """Without anything of Secrets."""
 

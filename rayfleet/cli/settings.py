@@ -172,7 +172,6 @@ SETTINGS = (
 )
 UNUSED_GATES = {
     "RayClusterStatusConditions": "not used: conditions are always written",
-    "RayServiceIncrementalUpgrade": LATER,
     "RayCronJob": LATER,
     "SidecarSubmitterRestart": LATER,
     "KubernetesWAS": LATER,

@@ -79,15 +79,8 @@ async def unattended(
         except Forbidden:
             unseen.append(f"{resource.plural} in {namespace or 'all namespaces'}")
             continue
-        for each in (each for each in found if resource not in served or steps_up(resource, each)):
+        for each in (each for each in found if resource not in served):
             yield {"kind": resource.kind, "name": f"{each['metadata']['namespace']}/{each['metadata']['name']}", "why": UNATTENDED}
-
-
-def steps_up(resource: Resource, found: dict[str, Any]) -> bool:
-    """Is it a RayService that upgrades step by step, which is not carried out?"""
-    from rayfleet.api.validation.ray_service import INCREMENTAL
-
-    return resource == RAYSERVICES and (found["spec"].get("upgradeStrategy") or {}).get("type") == INCREMENTAL
 
 
 async def operators(client: Client, namespace: str | None, unseen: list[str]) -> list[str]:

@@ -148,6 +148,24 @@ class Delete:
     setback: bool = False
 
 
+def deed(verb: str, resource: Resource, namespace: str, name: str) -> dict[str, Any]:
+    """What all actions on one child have alike, under KubeRay's reasons. `verb`: Create, Update or Delete."""
+    kind = resource.kind
+    return {
+        "resource": resource,
+        "namespace": namespace,
+        "name": name,
+        "scope": scope_of(resource, name),
+        "subject": Subject(kind, f"{kind}s"),
+        "event": f"{verb.removesuffix('e')}ed{kind}",
+        "failed_event": f"FailedTo{verb}{kind}",
+    }
+
+
+def scope_of(resource: Resource, name: str) -> str:
+    return f"{resource.kind.lower()}/{name}"
+
+
 def sent(create: Create, draw: Callable[[int], bytes]) -> Mapping[str, Any]:
     """The manifest as it is sent. `draw(n)` gives n random bytes; a value is 32 of them as text in base 64, as KubeRay's tokens are."""
     if not create.drawn:

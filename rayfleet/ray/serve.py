@@ -35,11 +35,14 @@ class Proxy(msgspec.Struct, frozen=True):
 
 
 class Details(msgspec.Struct, frozen=True):
-    """All that Serve says of itself. No applications and no proxies: it was told nothing yet."""
+    """All that Serve says of itself. No applications and no proxies: it was told nothing yet. `target_capacity`: the percentage of their
+    replicas that deployments have at present; None: they were never scaled by it."""
 
     applications: dict[str, Application] = {}
     proxies: dict[str, Proxy] = {}
     target_capacity: float | None = None
+    proxy_location: str | None = None
+    http_options: dict[str, Any] | None = None
 
 
 def details() -> Question:

@@ -35,7 +35,7 @@ from rayfleet.api.names import (
 )
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import ChildView
-from rayfleet.planning.actions import Action, Create, Delete, Patch, Subject
+from rayfleet.planning.actions import Action, Create, Delete, Patch, deed, scope_of
 from rayfleet.planning.convergence import compared, drift, places, refuses_in_place
 from rayfleet.raycluster import certificates
 from rayfleet.raycluster.observed import Observed
@@ -141,7 +141,7 @@ def converge(observed: Observed, child: Wanted) -> Iterator[Action]:
             made["event"] = "" if is_new(observed) else made["event"]
             yield Create(manifest=child.manifest, reason=child.reason, drawn=child.drawn, **made)
         return
-    if found.terminating or child.resource in UNREAD:
+    if found.terminating or child.resource in UNREAD or is_of_service(found):
         return
     patch = drift(compared(child.manifest), found.body())
     if not patch or observed.refused(scope_of(child.resource, child.name), f"FailedToUpdate{child.resource.kind}"):
@@ -169,9 +169,14 @@ def obsolete(observed: Observed, cluster: RayCluster, wanted: set[tuple[Resource
     """Children of ours that the spec asked for once."""
     for resource in (SERVICES, INGRESSES, ROUTES, NETWORKPOLICIES, CERTIFICATES, ISSUERS, ROLEBINDINGS, ROLES, SERVICEACCOUNTS):
         for found in observed.owned(resource):
-            spared = found.terminating or (resource, found.name) in wanted or not is_ours(cluster, resource, found)
+            spared = found.terminating or is_of_service(found) or (resource, found.name) in wanted or not is_ours(cluster, resource, found)
             if not spared and not observed.refused(scope_of(resource, found.name), f"FailedToDelete{resource.kind}"):
                 yield remove(observed, resource, found, "the spec no longer asks for it")
+
+
+def is_of_service(found: ChildView) -> bool:
+    """Is it one that the cluster's RayService has made and holds to its manifest, such as the serve Service that its route leads to?"""
+    return found.metadata.label(labels.ORIGINATED_FROM_KIND) == "RayService"
 
 
 def is_ours(cluster: RayCluster, resource: Resource, found: ChildView) -> bool:
@@ -189,24 +194,11 @@ def is_ours(cluster: RayCluster, resource: Resource, found: ChildView) -> bool:
 
 def target(observed: Observed, resource: Resource, name: str, verb: str) -> dict[str, Any]:
     """What all actions on children have alike."""
-    kind = resource.kind
-    return {
-        "resource": resource,
-        "namespace": observed.cluster.metadata.namespace,
-        "name": name,
-        "scope": scope_of(resource, name),
-        "subject": Subject(kind, f"{kind}s"),
-        "event": f"{verb.removesuffix('e')}ed{kind}",
-        "failed_event": f"FailedTo{verb}{kind}",
-    }
+    return deed(verb, resource, observed.cluster.metadata.namespace, name)
 
 
 def remove(observed: Observed, resource: Resource, found: ChildView, reason: str) -> Delete:
     return Delete(uid=found.metadata.uid, reason=reason, **target(observed, resource, found.name, "Delete"))
-
-
-def scope_of(resource: Resource, name: str) -> str:
-    return f"{resource.kind.lower()}/{name}"
 
 
 def find(children: tuple[ChildView, ...], name: str) -> ChildView | None:

@@ -14,10 +14,11 @@ from rayfleet.api.meta import Condition
 from rayfleet.api.names import account_name, head_stem, worker_stem
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView
+from rayfleet.planning.actions import scope_of
 from rayfleet.planning.backoff import Backoff
 from rayfleet.planning.conditions import find, is_true
 from rayfleet.raycluster import certificates
-from rayfleet.raycluster.children import ACCOUNTS, account_of, scope_of
+from rayfleet.raycluster.children import ACCOUNTS, account_of
 from rayfleet.raycluster.counters import desired_workers
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.protection import token_replaced

@@ -14,6 +14,7 @@ from rayfleet.ray.serve_config import ServeConfig
 from rayfleet.rayservice.clusters import LIMIT, Roles, has_endpoints
 from rayfleet.rayservice.in_place import in_place
 from rayfleet.rayservice.observed import Member, Observed
+from rayfleet.rayservice.route import is_incremental, migrated_at
 from rayfleet.rayservice.serve import SUBJECT, annotate
 from rayfleet.resources.ray_service import cluster_name, service_cluster
 
@@ -55,7 +56,9 @@ def make(observed: Observed, service: RayService, config: ServeConfig) -> Iterat
         resource=RAYCLUSTERS,
         namespace=meta.namespace,
         name=name,
-        manifest=service_cluster(service, name, observed.config, config.hash, config.proxy_location),
+        manifest=service_cluster(
+            service, name, observed.config, config.hash, config.proxy_location, empty=bool(living) and is_incremental(service)
+        ),
         scope=SCOPE,
         reason="the spec asks for another one" if living else "the service has no cluster",
         subject=SUBJECT,
@@ -69,7 +72,8 @@ def retired(observed: Observed, service: RayService, roles: Roles) -> Iterator[A
     where it stands in the way of the next one."""
     for member in roles.unused:
         since = member.cluster.metadata.annotation(labels.UNUSED_SINCE)
-        if roles.goal is None and not has_room(observed) and was_only_pending(service, member) and not has_endpoints(observed, member):
+        never_served = was_only_pending(observed, service, member) and not has_endpoints(observed, member)
+        if roles.goal is None and not has_room(observed) and never_served:
             yield from remove(observed, member, "the spec has changed before it served")
         elif not since:
             yield annotate(member, {labels.UNUSED_SINCE: rfc3339(observed.now)}, "the service needs it no longer")
@@ -77,7 +81,10 @@ def retired(observed: Observed, service: RayService, roles: Roles) -> Iterator[A
             yield from remove(observed, member, "the service needs it no longer, and its traffic has moved")
 
 
-def was_only_pending(service: RayService, member: Member) -> bool:
+def was_only_pending(observed: Observed, service: RayService, member: Member) -> bool:
+    """Did it never have any traffic? Where that moves step by step it must have moved since the cluster was made."""
+    if is_incremental(service) and (moved := migrated_at(observed, service)):
+        return moved < (member.cluster.metadata.creation_timestamp or "")
     status = service.status
     return status.pending_service_status.ray_cluster_name == member.name != status.active_service_status.ray_cluster_name
 

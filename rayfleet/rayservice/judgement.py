@@ -14,6 +14,7 @@ from rayfleet.ray.serve import Details
 from rayfleet.rayservice.clusters import Roles
 from rayfleet.rayservice.generations import has_room, timed_out
 from rayfleet.rayservice.observed import Member, Observed
+from rayfleet.rayservice.route import is_incremental, readiness
 from rayfleet.rayservice.suspension import is_complete
 
 MESSAGE_LIMIT = 1024
@@ -27,8 +28,9 @@ def conditions(observed: Observed, service: RayService, roles: Roles, applicatio
     ready = ready_of(observed, service, roles, applications, endpoints)
     yield shortened(ready)
     yield upgrade(observed, service, roles, ready)
-    phase = ready.reason if service.spec.suspend else "NoPendingCluster"
-    yield Condition("RollbackInProgress", "False", phase, "No rollback in progress")
+    yield rollback(service, roles, ready)
+    if is_incremental(service) and not service.spec.suspend:
+        yield shortened(readiness(observed))
     yield from suspension(observed, service)
 
 
@@ -47,13 +49,20 @@ def ready_of(observed: Observed, service: RayService, roles: Roles, applications
         return initializing(observed, service, roles, applications)
     if told := silent(observed, roles.active):
         return Condition("Ready", "False", "DashboardUnreachable", told)
-    if wrong := complaints(observed, roles.active, applications):
+    if wrong := complaints(observed, roles.active, settled(service, roles, applications)):
         return Condition("Ready", "False", "ApplicationsNotRunning", wrong)
     if endpoints == 0:
         return Condition("Ready", "False", "ZeroServeEndpoints", "No Pod takes requests")
     if roles.active.details is None and (known := find(service.status.conditions, "Ready")):
         return Condition("Ready", known.status, known.reason, known.message)  # nothing was heard yet
     return Condition("Ready", "True", "NonZeroServeEndpoints", "Every application is running, and Pods take requests")
+
+
+def settled(service: RayService, roles: Roles, applications: Applications) -> Applications:
+    """Without those of which only the share of their replicas is being changed: they serve all the while."""
+    if not is_incremental(service) or roles.second is None:
+        return applications
+    return {name: found for name, found in applications.items() if found.status != "DEPLOYING"}
 
 
 def initializing(observed: Observed, service: RayService, roles: Roles, applications: Applications) -> Condition:
@@ -120,12 +129,20 @@ def upgrade(observed: Observed, service: RayService, roles: Roles, ready: Condit
         return Condition("UpgradeInProgress", "False", ready.reason, "No upgrade in progress")
     if roles.active is None:
         return Condition("UpgradeInProgress", "False", "Initializing", "The first cluster is being made ready")
-    if roles.pending is not None:
+    if roles.second is not None:
         return Condition("UpgradeInProgress", "True", "BothActivePendingClustersExist", "A cluster is to take the active one's place")
     if roles.goal is None:
         why = "" if has_room(observed) else "; it waits until a cluster that is needed no longer is gone"
         return Condition("UpgradeInProgress", "True", "PendingClusterMissing", f"A new cluster is to be made{why}")
     return Condition("UpgradeInProgress", "False", "NoPendingCluster", "The active cluster is the one that is wanted")
+
+
+def rollback(service: RayService, roles: Roles, ready: Condition) -> Condition:
+    if roles.leaving is not None:
+        told = f"The spec no longer asks for RayCluster {roles.leaving.name}: its traffic goes back to the active cluster"
+        return Condition("RollbackInProgress", "True", "DesiredClusterSpecChanged", told)
+    phase = ready.reason if service.spec.suspend else "NoPendingCluster"
+    return Condition("RollbackInProgress", "False", phase, "No rollback in progress")
 
 
 def suspension(observed: Observed, service: RayService) -> Iterator[Condition]:

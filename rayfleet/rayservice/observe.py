@@ -8,10 +8,11 @@ from typing import Any, Protocol
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import Undecodable
-from rayfleet.api.meta import ENDPOINTSLICES, PODS, RAYCLUSTERS, RAYSERVICES, SERVICES, Key, Resource
+from rayfleet.api.meta import ENDPOINTSLICES, GATEWAYS, HTTPROUTES, PODS, RAYCLUSTERS, RAYSERVICES, SERVICES, Key, Resource
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayservice import RayService
-from rayfleet.api.views import PodView
+from rayfleet.api.validation.ray_service import GATE
+from rayfleet.api.views import PodView, ServiceView
 from rayfleet.ray import serve
 from rayfleet.ray.answer import Heard, Question, Target
 from rayfleet.ray.pool import Desk
@@ -31,6 +32,8 @@ class Reader(Protocol):
 
     def backoffs(self, key: Key) -> Any: ...
 
+    def unseen(self, resource: Resource) -> bool: ...
+
 
 class Observer:
     """Observes with one configuration; `desk` is the kind's way to Ray."""
@@ -44,18 +47,28 @@ class Observer:
         service = reader.get(RAYSERVICES, key)
         if service is None:
             return None
-        owned = reader.owned(RAYCLUSTERS, service.metadata.uid)
-        services = tuple(reader.owned(SERVICES, service.metadata.uid))
+        uid = service.metadata.uid
+        owned = reader.owned(RAYCLUSTERS, uid)
+        services, fronts = tuple(reader.owned(SERVICES, uid)), tuple(found for each in owned for found in fronts_of(reader, each))
         return Observed(
             service=service,
             now=now,
             members=self.members(reader, key, service, [each for each in owned if isinstance(each, RayCluster)]),
             spoiled=tuple(each.metadata.name for each in owned if isinstance(each, Undecodable)),
             services=services,
-            slices=tuple(found for each in services for found in reader.owned(ENDPOINTSLICES, each.metadata.uid)),
+            fronts=fronts,
+            slices=tuple(found for each in (*services, *fronts) for found in reader.owned(ENDPOINTSLICES, each.metadata.uid)),
+            **self.gateways(reader, uid),
             backoffs=reader.backoffs(key),
             config=self.config,
         )
+
+    def gateways(self, reader: Reader, uid: str) -> dict[str, Any]:
+        """They are not even looked at where no service may ask for them."""
+        if not self.config.gate(GATE):
+            return {}
+        unseen = frozenset(resource for resource in (GATEWAYS, HTTPROUTES) if reader.unseen(resource))
+        return {"gateways": tuple(reader.owned(GATEWAYS, uid)), "routes": tuple(reader.owned(HTTPROUTES, uid)), "unseen": unseen}
 
     def members(self, reader: Reader, key: Key, service: RayService | Undecodable, clusters: list[RayCluster]) -> tuple[Member, ...]:
         pods = {cluster.metadata.name: tuple(reader.owned(PODS, cluster.metadata.uid)) for cluster in clusters}
@@ -92,6 +105,12 @@ class Observer:
             health=said.get(serve.health(serve_port(cluster))),
             results=self.desk.results(key, cluster.metadata.key) if target else {},
         )
+
+
+def fronts_of(reader: Reader, cluster: RayCluster | Undecodable) -> list[ServiceView]:
+    """The cluster's own serve Service, which its RayService has made."""
+    found: list[ServiceView] = reader.owned(SERVICES, cluster.metadata.uid)
+    return [each for each in found if each.metadata.label(labels.ORIGINATED_FROM_KIND) == RAYSERVICES.kind]
 
 
 def is_asked(service: RayService | Undecodable, cluster: RayCluster) -> bool:

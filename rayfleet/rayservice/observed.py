@@ -9,6 +9,8 @@ from types import MappingProxyType
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import Undecodable
+from rayfleet.api.gateway import GatewayView, RouteView
+from rayfleet.api.meta import Resource
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayservice import RayService
 from rayfleet.api.views import PodView, ServiceView, SliceView
@@ -53,8 +55,9 @@ def head_of(pods: tuple[PodView, ...]) -> PodView | None:
 @dataclass(frozen=True, slots=True)
 class Observed:
     """`members` and `services` are those whose controller reference carries the service's UID, sorted by name; `spoiled` are the names of
-    those of its clusters that cannot be decoded. `slices` are the EndpointSlices of `services`. `now` is in seconds since 1970; `backoffs`
-    holds recent failures by scope.
+    those of its clusters that cannot be decoded. `fronts` are the clusters' own serve Services, `slices` the slices of all Services;
+    `gateways` and `routes` are the service's, and `unseen` the kinds that the API server does not list for us. `now` is in seconds since
+    1970; `backoffs` holds recent failures by scope.
     """
 
     service: RayService | Undecodable
@@ -62,7 +65,11 @@ class Observed:
     members: tuple[Member, ...] = ()
     spoiled: tuple[str, ...] = ()
     services: tuple[ServiceView, ...] = ()
+    fronts: tuple[ServiceView, ...] = ()
     slices: tuple[SliceView, ...] = ()
+    gateways: tuple[GatewayView, ...] = ()
+    routes: tuple[RouteView, ...] = ()
+    unseen: frozenset[Resource] = frozenset()
     backoffs: Mapping[str, Backoff] = field(default_factory=lambda: MappingProxyType({}))
     config: Configuration = field(default_factory=Configuration)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rayfleet.api.decode import Undecodable
 from rayfleet.api.fault import Fault
@@ -13,15 +13,16 @@ from rayfleet.planning.conditions import says
 from rayfleet.planning.finalizer import SCOPE as FINALIZER_SCOPE
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.ray.serve_config import ServeConfig
-from rayfleet.rayservice import generations
+from rayfleet.rayservice import generations, steps
 from rayfleet.rayservice.clusters import Roles, roles
 from rayfleet.rayservice.finalize import finalize, hold
+from rayfleet.rayservice.gateway import plan_gateway
 from rayfleet.rayservice.judgement import SILENCE, invalid, silent_since
 from rayfleet.rayservice.observed import Member, Observed
-from rayfleet.rayservice.serve import Deployment, deployment
+from rayfleet.rayservice.serve import Deployment, deployment, resized
 from rayfleet.rayservice.status import refusal_write, status_write
 from rayfleet.rayservice.suspension import everything
-from rayfleet.rayservice.traffic import plan_traffic
+from rayfleet.rayservice.traffic import front, plan_traffic
 from rayfleet.rayservice.validity import checked
 
 
@@ -41,19 +42,34 @@ def plan(observed: Observed) -> Plan:
         return Plan(first, status_write(observed, service, parts), observed.next_try())
     if service.spec.suspend:
         return Plan(tuple(everything(observed)), status_write(observed, service, parts), observed.next_try())
-    told = deployment(observed, parts.goal, config) if parts.goal else Deployment()
+    return go_on(observed, service, parts, config)
+
+
+def go_on(observed: Observed, service: RayService, parts: Roles, config: ServeConfig) -> Plan:
+    """The plan for a service that is to serve."""
+    to = front(observed, service, parts, config)
+    goal = steps.wanted(observed, service, parts, config, to)
+    told = deployments(observed, parts, config, goal.capacities)
     actions: list[Action] = [
         *generations.plan_clusters(observed, service, parts, config),
-        *plan_traffic(observed, service, parts, config),
-        *([told.mark] if told.mark else []),
+        *plan_traffic(observed, service, parts, to),
+        *plan_gateway(observed, service, parts, config, goal.shares),
+        *(each.mark for each in told if each.mark),
     ]
     return Plan(
         tuple(actions),
         status_write(observed, service, parts),
         waiting(observed, service, parts, told),
         events(observed, service, parts),
-        (told.call,) if told.call else (),
+        tuple(each.call for each in told if each.call),
     )
+
+
+def deployments(observed: Observed, parts: Roles, config: ServeConfig, capacities: Mapping[str, int]) -> list[Deployment]:
+    """What is to be told to each cluster: the config to that which it is for and to no other."""
+    told = [deployment(observed, parts.goal, config, capacities.get(parts.goal.name))] if parts.goal else []
+    others = (member for member in parts.used if member is not parts.goal and member.name in capacities)
+    return [*told, *(resized(observed, member, config, capacities[member.name]) for member in others)]
 
 
 def refuse(observed: Observed, faults: Sequence[Fault]) -> Plan:
@@ -76,10 +92,11 @@ def events(observed: Observed, service: RayService, parts: Roles) -> tuple[Event
     return (Event("Warning", "RayServiceInitializingTimeout", "No cluster served within the initializing timeout"),)
 
 
-def waiting(observed: Observed, service: RayService, parts: Roles, told: Deployment) -> float | None:
+def waiting(observed: Observed, service: RayService, parts: Roles, told: Sequence[Deployment]) -> float | None:
     """Seconds until something is due that no change tells of."""
     waits = [*generations.waiting(observed, service, parts), *silences(parts.active or parts.pending, observed)]
-    waits += [wait for wait in (observed.next_try(), told.wait) if wait is not None]
+    others = (observed.next_try(), steps.waiting(observed, service, parts), *(each.wait for each in told))
+    waits += [wait for wait in others if wait is not None]
     return max(min(waits), 0.1) if waits else None
 
 

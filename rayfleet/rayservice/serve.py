@@ -16,7 +16,7 @@ from rayfleet.planning.actions import Patch, Subject
 from rayfleet.planning.convergence import holds
 from rayfleet.planning.plan import Call
 from rayfleet.ray import serve
-from rayfleet.ray.answer import Accepted, Heard
+from rayfleet.ray.answer import Accepted, Act, Heard, Target
 from rayfleet.ray.serve_config import ServeConfig
 from rayfleet.rayservice.observed import Member, Observed
 
@@ -24,6 +24,8 @@ SETTLED, PUT_OFF = 10.0, 300.0
 """Seconds in which Ray may show that it took a config over before it is told again: where applications are missing, and where it only calls
 them something else than we do."""
 ASK_AGAIN = 2.0
+CAPACITY = "target_capacity"
+"""In a Serve config: the percentage of its replicas that every deployment has."""
 SUBJECT = Subject("RayCluster", "RayClusters")
 
 
@@ -45,23 +47,28 @@ def details_of(member: Member) -> serve.Details | None:
     return member.details.answer if member.details and isinstance(member.details.answer, serve.Details) else None
 
 
-def deployment(observed: Observed, member: Member, config: ServeConfig) -> Deployment:
+def deployment(observed: Observed, member: Member, config: ServeConfig, capacity: int | None = None) -> Deployment:
+    """Of the cluster that the config is for. `capacity` in percent; None: as the config says."""
     details = details_of(member)
     if not config.document or member.target is None or details is None or member.details is None:
         return Deployment()
-    act = serve.deploy(config.document)
+    document = config.document if capacity is None else {**config.document, CAPACITY: capacity}
+    act = serve.deploy(document)
     latest = max(member.results.items(), key=lambda item: item[1].at, default=None)
     taken = latest[1] if latest and latest[0] == act and isinstance(latest[1].answer, Accepted) else None
     if taken and member.details.at <= taken.at:
         return Deployment(wait=ASK_AGAIN)
     given = member.cluster.metadata.annotation(labels.SERVE_CONFIG)
-    if reports(details, config) and (given in ("", config.hash) or taken):
+    sized = has_capacity(details, document)
+    if sized and reports(details, config) and (given in ("", config.hash) or taken):
         return Deployment(mark=None if given == config.hash else mark(member, config))
     patience = SETTLED if lacks(details, config) else PUT_OFF
     if taken and (left := taken.at + patience - observed.now) > 0:
         return Deployment(wait=left)
     if observed.held_back(scope(member)):
         return Deployment()
+    if not sized and reports(details, config) and given in ("", config.hash):
+        return Deployment(call=sizing(member, member.target, act, document.get(CAPACITY)))
     call = Call(
         target=member.target,
         message=act,
@@ -72,6 +79,53 @@ def deployment(observed: Observed, member: Member, config: ServeConfig) -> Deplo
         failed_event="FailedToUpdateServeApplications",
     )
     return Deployment(call=call)
+
+
+def resized(observed: Observed, member: Member, config: ServeConfig, capacity: int) -> Deployment:
+    """Of a cluster that the config is not for: what it runs goes on, with another share of its replicas. It is told what it reports itself,
+    as Ray takes a share together with a whole config only."""
+    details = details_of(member)
+    if member.target is None or details is None or member.details is None or not details.applications:
+        return Deployment()
+    document = {**(config.document if is_given(member, config) else reported(details)), CAPACITY: capacity}
+    act = serve.deploy(document)
+    told = member.results.get(act)
+    if has_capacity(details, document) or observed.held_back(scope(member)):
+        return Deployment()
+    if told and isinstance(told.answer, Accepted) and (left := told.at + SETTLED - observed.now) > 0:
+        return Deployment(wait=ASK_AGAIN if member.details.at <= told.at else left)
+    return Deployment(call=sizing(member, member.target, act, capacity))
+
+
+def sizing(member: Member, target: Target, act: Act, capacity: float | None) -> Call:
+    share = "all of its replicas" if capacity in (None, 100) else f"{capacity:g} % of its replicas"
+    return Call(
+        target=target,
+        message=act,
+        scope=scope(member),
+        subject=f"Target capacity for RayCluster {member.name}",
+        note=f"RayCluster {member.name} is to have {share}",
+        event="UpdatedServeTargetCapacity",
+        failed_event="FailedToUpdateTargetCapacity",
+    )
+
+
+def is_given(member: Member, config: ServeConfig) -> bool:
+    """Was it last given just this config?"""
+    return member.cluster.metadata.annotation(labels.SERVE_CONFIG) == config.hash
+
+
+def reported(details: serve.Details) -> dict[str, Any]:
+    """The config that would change nothing."""
+    applications = [found.deployed_app_config for _, found in sorted(details.applications.items()) if found.deployed_app_config is not None]
+    options = {"proxy_location": details.proxy_location, "http_options": details.http_options}
+    return {"applications": applications, **{name: value for name, value in options.items() if value is not None}}
+
+
+def has_capacity(details: serve.Details, document: Mapping[str, Any]) -> bool:
+    """Does Ray report the document's target capacity? None is all of it."""
+    wanted, found = document.get(CAPACITY), details.target_capacity
+    return (100.0 if wanted is None else wanted) == (100.0 if found is None else found)
 
 
 def reports(details: serve.Details, config: ServeConfig) -> bool:

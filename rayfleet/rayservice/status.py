@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from rayfleet.api import labels
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import Condition
 from rayfleet.api.rayservice import ApplicationStatus, RayService, ServeDeploymentStatus
@@ -18,7 +19,10 @@ from rayfleet.ray.answer import plain
 from rayfleet.rayservice import judgement
 from rayfleet.rayservice.clusters import Roles, is_serve
 from rayfleet.rayservice.observed import Member, Observed
+from rayfleet.rayservice.route import is_incremental, migrated_at, weights
 from rayfleet.rayservice.serve import details_of
+from rayfleet.rayservice.steps import capacity_of
+from rayfleet.resources.gateway import cluster_serve_mark
 
 ACTIVE, PENDING = "activeServiceStatus", "pendingServiceStatus"
 
@@ -26,13 +30,13 @@ ACTIVE, PENDING = "activeServiceStatus", "pendingServiceStatus"
 def status_write(observed: Observed, service: RayService, roles: Roles) -> StatusWrite | None:
     """The change of a valid service's status; None when it says all this already."""
     before = service.status
-    told = {ACTIVE: told_of(service, roles.active), PENDING: told_of(service, roles.pending)}
+    told = {ACTIVE: told_of(observed, service, roles.active), PENDING: told_of(observed, service, roles.second)}
     front = roles.active or roles.pending
     applications = applications_of(service, front) if front else {}
-    endpoints = count_endpoints(observed)
+    endpoints = count_endpoints(observed, roles)
     conditions = list(judgement.conditions(observed, service, roles, applications, endpoints))
     after = {**told, "numServeEndpoints": endpoints, "serviceStatus": "Running" if is_true(conditions, "Ready") else ""}
-    copies = {ACTIVE: copy_of(roles.active), PENDING: copy_of(roles.pending)}
+    copies = {ACTIVE: copy_of(roles.active), PENDING: copy_of(roles.second)}
     return written(observed, before, after, conditions, copies)
 
 
@@ -45,12 +49,23 @@ def refusal_write(observed: Observed, faults: Sequence[Fault]) -> StatusWrite | 
     return written(observed, before, kept, [*others, judgement.invalid(faults)], {})
 
 
-def told_of(service: RayService, member: Member | None) -> dict[str, Any]:
-    """Of one cluster: its name and its applications, without the copy of its own status."""
+def told_of(observed: Observed, service: RayService, member: Member | None) -> dict[str, Any]:
+    """Of one cluster: its name, its applications and its shares, without the copy of its own status."""
     if member is None:
         return {}
     applications = {name: msgspec.to_builtins(found) for name, found in applications_of(service, member).items()}
-    return {"rayClusterName": member.name, **({"applicationStatuses": applications} if applications else {})}
+    told = {"rayClusterName": member.name, **({"applicationStatuses": applications} if applications else {})}
+    return {**told, **shares_told(observed, service, member)} if is_incremental(service) else told
+
+
+def shares_told(observed: Observed, service: RayService, member: Member) -> dict[str, Any]:
+    """Of its replicas, and of the traffic once the route names it."""
+    told: dict[str, Any] = {"targetCapacity": capacity_of(service, member)}
+    shares = weights(observed)
+    if member.name in shares:
+        since = migrated_at(observed, service)
+        told |= {"trafficRoutedPercent": shares[member.name], **({"lastTrafficMigratedTime": since} if since else {})}
+    return told
 
 
 def applications_of(service: RayService, member: Member) -> Mapping[str, ApplicationStatus]:
@@ -79,9 +94,11 @@ def copy_of(member: Member | None) -> Any:
     return msgspec.to_builtins(member.cluster.status) if member else None
 
 
-def count_endpoints(observed: Observed) -> int:
-    """Pods that take requests, each once (KubeRay, 4.3)."""
-    found = (each for view in observed.slices if is_serve(view.metadata.labels) for each in view.endpoints or () if each.ready)
+def count_endpoints(observed: Observed, roles: Roles) -> int:
+    """Pods that take requests, each once (KubeRay, 4.3); of the clusters' own Services those of clusters that are in use."""
+    unused = {cluster_serve_mark(member.name) for member in roles.unused}
+    views = [view for view in observed.slices if is_serve(view.metadata.labels) and view.metadata.label(labels.SERVE) not in unused]
+    found = (each for view in views for each in view.endpoints or () if each.ready)
     return len({each.target_ref.uid for each in found if each.target_ref is not None})
 
 
@@ -151,6 +168,9 @@ def said(before: Sequence[Condition], after: Sequence[Condition], patch: Mapping
 def part_said(word: str, value: Mapping[str, Any]) -> Iterator[str]:
     if "rayClusterName" in value:
         yield f"{word} {value['rayClusterName'] or 'none'}"
+    for name, what in (("targetCapacity", "capacity"), ("trafficRoutedPercent", "traffic")):
+        if value.get(name) is not None:
+            yield f"{word} {what} {value[name]} %"
     for name, part in sorted((value.get("applicationStatuses") or {}).items()):
         if not part or "status" in part:
             yield f"{word} application {name} {part['status'] if part else 'gone'}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rayfleet.api.meta import SERVICES
-from rayfleet.planning.actions import Delete
+from rayfleet.planning.actions import Delete, scope_of
+from rayfleet.rayservice import gateway
+from rayfleet.rayservice.children import removed
 from rayfleet.rayservice.generations import remove
 from rayfleet.rayservice.observed import Observed
-from rayfleet.rayservice.traffic import SERVICE, removed
 
 REASON = "the service is suspended"
 
@@ -17,12 +18,10 @@ def everything(observed: Observed) -> Iterator[Delete]:
     for member in observed.members:
         if member.living:
             yield from remove(observed, member, REASON)
-    for found in observed.services:
-        scope = f"service/{found.name}"
-        if not found.terminating and not observed.held_back(scope):
-            told = {"resource": SERVICES, "namespace": found.metadata.namespace, "name": found.name, "scope": scope, "subject": SERVICE}
-            yield removed(found, told, REASON)
+    for resource, found in (*((SERVICES, each) for each in observed.services), *gateway.everything(observed)):
+        if not found.terminating and not observed.held_back(scope_of(resource, found.name)):
+            yield removed(resource, found, REASON)
 
 
 def is_complete(observed: Observed) -> bool:
-    return not observed.members and not observed.spoiled and not observed.services
+    return not observed.members and not observed.spoiled and not observed.services and not list(gateway.everything(observed))

@@ -8,41 +8,53 @@ from typing import Any
 from rayfleet.api import labels
 from rayfleet.api.meta import PODS, SERVICES
 from rayfleet.api.rayservice import RayService
-from rayfleet.api.views import ServiceView
-from rayfleet.planning.actions import Action, Create, Delete, Patch, Subject
-from rayfleet.planning.convergence import compared, drift, places, refuses_in_place
+from rayfleet.planning.actions import Action, Delete, Patch, Subject, scope_of
 from rayfleet.ray.serve_config import ServeConfig
+from rayfleet.rayservice.children import held_to, removed
 from rayfleet.rayservice.clusters import Roles, serving_pods
 from rayfleet.rayservice.observed import Member, Observed
+from rayfleet.rayservice.route import is_incremental, weights
 from rayfleet.rayservice.serve import head_proxy_answers, runs_all, runs_any
-from rayfleet.resources.ray_service import serve_mark, service_head_service, service_serve_service
+from rayfleet.resources.ray_service import serve_mark, serve_name, service_head_service, service_serve_service
 
-HEAD, SERVICE = Subject("head Pod", "head Pods"), Subject("Service", "Services")
+HEAD = Subject("head Pod", "head Pods")
 
 
-def front(observed: Observed, roles: Roles, config: ServeConfig) -> Member | None:
+def front(observed: Observed, service: RayService, roles: Roles, config: ServeConfig) -> Member | None:
     """The cluster that the Services are to lead to; None: they stay as they are.
 
-    An upgrade is complete when all applications run on the new cluster and one of its proxies answers. The first cluster is led to as soon
-    as one application runs: there is nothing better.
+    An upgrade is complete when all applications run on the new cluster and one of its proxies answers; one that goes step by step is when
+    the route says so. The first cluster is led to as soon as one application runs: there is nothing better.
     """
     pending = roles.pending
-    if pending is None or observed.paused or serving_pods(pending) == 0:
+    if pending is None or observed.paused or serving_pods(pending) == 0 or (roles.active is not None and is_incremental(service)):
         return roles.active
     ready = runs_any(pending) if roles.active is None else runs_all(pending, config)
     return pending if ready else roles.active
 
 
-def plan_traffic(observed: Observed, service: RayService, roles: Roles, config: ServeConfig) -> Iterator[Action]:
-    for member in filter(None, (roles.active, roles.pending)):
+def plan_traffic(observed: Observed, service: RayService, roles: Roles, to: Member | None) -> Iterator[Action]:
+    for member in roles.used:
         yield from labelled(observed, service, member)
-    to = front(observed, roles, config)
     if to is None:
         return
-    wanted = [service_head_service(service, to.cluster, observed.config), service_serve_service(service, to.cluster)]
+    wanted = [service_head_service(service, to.cluster, observed.config)]
+    if serving := served_by(observed, service, roles, to):
+        wanted.append(service_serve_service(service, serving.cluster))
     for manifest in wanted:
-        yield from converge(observed, to, manifest)
+        yield from converge(observed, manifest)
     yield from obsolete(observed, service, {str(manifest["metadata"]["name"]) for manifest in wanted})
+
+
+def served_by(observed: Observed, service: RayService, roles: Roles, to: Member) -> Member | None:
+    """Where the service's own serve Service leads to. Beside a route none is made; one that was there before goes on, and leads to where
+    most of the traffic goes."""
+    if not is_incremental(service):
+        return to
+    if not any(found.name == serve_name(service) for found in observed.services):
+        return None
+    share = weights(observed).get(roles.second.name, 0) if roles.second else 0
+    return roles.second if share > 50 else to
 
 
 def labelled(observed: Observed, service: RayService, member: Member) -> Iterator[Patch]:
@@ -69,29 +81,12 @@ def labelled(observed: Observed, service: RayService, member: Member) -> Iterato
         )
 
 
-def converge(observed: Observed, to: Member, manifest: Mapping[str, Any]) -> Iterator[Action]:
-    name = str(manifest["metadata"]["name"])
-    scope, place = f"service/{name}", {"resource": SERVICES, "namespace": str(manifest["metadata"]["namespace"]), "name": name}
+def converge(observed: Observed, manifest: Mapping[str, Any]) -> Iterator[Action]:
+    name, to = str(manifest["metadata"]["name"]), manifest["spec"]["selector"][labels.CLUSTER]
+    reason = f"RayCluster {to} serves"
     found = next((each for each in observed.services if each.name == name), None)
-    if observed.held_back(scope) or (found is not None and found.terminating):
-        return
-    told: dict[str, Any] = {**place, "scope": scope, "subject": SERVICE}
-    if found is None:
-        reason = f"RayCluster {to.name} serves"
-        yield Create(manifest=manifest, reason=reason, event="CreatedService", failed_event="FailedToCreateService", **told)
-        return
-    patch = drift(compared(manifest), found.body())
-    if refuses_in_place(patch):
-        yield removed(found, told, f"{places(patch)} cannot be changed in place")
-    elif patch:
-        moved = (found.spec.selector or {}).get(labels.CLUSTER) != to.name
-        reason = f"RayCluster {to.name} serves" if moved else f"{places(patch)} is not as it should be"
-        uid = found.metadata.uid
-        yield Patch(uid=uid, patch=patch, reason=reason, event="UpdatedService", failed_event="FailedToUpdateService", **told)
-
-
-def removed(found: ServiceView, told: Mapping[str, Any], reason: str) -> Delete:
-    return Delete(uid=found.metadata.uid, reason=reason, event="DeletedService", failed_event="FailedToDeleteService", **told)
+    moved = found is not None and (found.spec.selector or {}).get(labels.CLUSTER) != to
+    yield from held_to(observed, SERVICES, manifest, observed.services, reason, reason if moved else "")
 
 
 def obsolete(observed: Observed, service: RayService, wanted: set[str]) -> Iterator[Delete]:
@@ -100,7 +95,5 @@ def obsolete(observed: Observed, service: RayService, wanted: set[str]) -> Itera
     if not any(each.name in wanted for each in own):
         return
     for found in own:
-        scope = f"service/{found.name}"
-        if found.name not in wanted and not observed.held_back(scope):
-            told = {"resource": SERVICES, "namespace": found.metadata.namespace, "name": found.name, "scope": scope, "subject": SERVICE}
-            yield removed(found, told, "serveService has another name now")
+        if found.name not in wanted and not observed.held_back(scope_of(SERVICES, found.name)):
+            yield removed(SERVICES, found, "serveService has another name now")

@@ -29,13 +29,19 @@ def cluster_name(service: RayService, living: Collection[str]) -> str:
     return service_cluster_name(meta.name, meta.uid, cluster_hash(service.spec.ray_cluster_config), living)
 
 
-def service_cluster(service: RayService, name: str, config: Configuration, serve_hash: str, proxy_location: str) -> Manifest:
-    """The cluster for the present spec. It carries the service's labels and annotations, and what it was made for."""
+def service_cluster(
+    service: RayService, name: str, config: Configuration, serve_hash: str, proxy_location: str, *, empty: bool = False
+) -> Manifest:
+    """The cluster for the present spec. It carries the service's labels and annotations, and what it was made for. `empty`: as few workers
+    as may be to begin with, as its autoscaler is to make them."""
     meta, spec = service.metadata, service.spec.ray_cluster_config
     given = {name: value for name, value in (meta.annotations or {}).items() if not is_private(name)}
     notes = {**given, **marks(service, config), labels.SERVE_CONFIG: serve_hash}
     if proxy_location in ("HeadOnly", "Disabled"):
         notes[labels.PROXY_LOCATION] = proxy_location
+    document = cluster_document(spec)
+    if empty:
+        document["workerGroupSpecs"] = [{**group, "replicas": 0} for group in document.get("workerGroupSpecs", ())]
     return {
         "apiVersion": "ray.io/v1",
         "kind": "RayCluster",
@@ -46,7 +52,7 @@ def service_cluster(service: RayService, name: str, config: Configuration, serve
             "annotations": notes,
             "ownerReferences": [owned_by(RAYSERVICES, service.metadata)],
         },
-        "spec": cluster_document(spec),
+        "spec": document,
     }
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Generic
 
-from rayfleet.api.meta import Key, ObjectMeta, Resource, controller_of
+from rayfleet.api.meta import Key, ObjectMeta, OwnerReference, Resource, controller_of
 from rayfleet.kube.errors import ApiError
 from rayfleet.planning.plan import Plan
 from rayfleet.runtime.apply import Applier, Outcome
@@ -220,17 +220,22 @@ class Controller(Generic[O]):
     def _grandchild_changed(self, child: Child, old: Any, new: Any) -> None:
         """What belongs to a child is of interest, but not ours to make: nothing is remembered of it."""
         assert child.through is not None
-        parent = controller_of((new or old).metadata)
+        meta: ObjectMeta = (new or old).metadata
+        parent = controller_of(meta)
         if parent is None or parent.kind != child.through.kind or same(old, new):
             return
-        between = self.informers[child.through].get((new or old).metadata.namespace, parent.name)
+        owner = self._ours_above(child.through, meta.namespace, parent)
+        if owner is not None and self.informers[self.kind.resource].get(meta.namespace, owner.name) is not None:
+            self._heed(child, Key(meta.namespace, owner.name), old, new)
+
+    def _ours_above(self, resource: Resource, namespace: str, parent: OwnerReference) -> OwnerReference | None:
+        """The owner of our kind to whom the child leads, by as many steps as it takes."""
+        between = self.informers[resource].get(namespace, parent.name)
         owner = controller_of(between.metadata) if between is not None and between.metadata.uid == parent.uid else None
-        if owner is None or owner.kind != self.kind.resource.kind:
-            return
-        key = Key(between.metadata.namespace, owner.name)
-        if self.informers[self.kind.resource].get(*key) is None:
-            return
-        self._heed(child, key, old, new)
+        if owner is None or owner.kind == self.kind.resource.kind:
+            return owner
+        further = next((each.through for each in self.kind.children if each.resource == resource and each.through), None)
+        return self._ours_above(further, namespace, owner) if further is not None and further.kind == owner.kind else None
 
     def _heed(self, child: Child, key: Key, old: Any, new: Any) -> None:
         """At once, or with what else comes in a moment."""

@@ -10,10 +10,12 @@ import msgspec
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import decode, decode_cluster
-from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICES, Resource
+from rayfleet.api.gateway import decode_gateway, decode_route
+from rayfleet.api.meta import GATEWAYS, HTTPROUTES, PODS, RAYCLUSTERS, SERVICES, Resource
+from rayfleet.api.names import serve_service_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayservice import RayService
-from rayfleet.api.views import PodView, SliceView, decode_service
+from rayfleet.api.views import PodView, ServiceView, SliceView, decode_service
 from rayfleet.planning.actions import Action, AddFinalizer, Create, Delete, Fence, RemoveFinalizer
 from rayfleet.planning.backoff import Backoff
 from rayfleet.planning.clock import rfc3339
@@ -35,6 +37,9 @@ class Story:
         self.service: dict[str, Any] | None = document(**given)
         self.clusters: dict[str, dict[str, Any]] = {}
         self.services: dict[str, dict[str, Any]] = {}
+        self.gateways: dict[str, dict[str, Any]] = {}
+        self.routes: dict[str, dict[str, Any]] = {}
+        self.unseen: frozenset[Resource] = frozenset()
         self.pods: dict[str, dict[str, Any]] = {}
         self.says: dict[str, Any] = {}
         self.health: dict[str, Any] = {}
@@ -54,11 +59,20 @@ class Story:
             service=service,
             now=self.now,
             members=tuple(self.member(self.clusters[name]) for name in sorted(self.clusters)),
-            services=tuple(decode_service(msgspec.json.encode(each)) for _, each in sorted(self.services.items())),
+            services=self.services_of("RayService"),
+            fronts=self.services_of("RayCluster"),
             slices=self.slices(),
+            gateways=tuple(decode_gateway(msgspec.json.encode(each)) for each in self.gateways.values()),
+            routes=tuple(decode_route(msgspec.json.encode(each)) for each in self.routes.values()),
+            unseen=self.unseen,
             backoffs=dict(self.backoffs),
             config=self.config,
         )
+
+    def services_of(self, kind: str) -> tuple[ServiceView, ...]:
+        """Those whose owner is of that kind."""
+        own = [each for _, each in sorted(self.services.items()) if each["metadata"]["ownerReferences"][0]["kind"] == kind]
+        return tuple(decode_service(msgspec.json.encode(each)) for each in own)
 
     def member(self, found: dict[str, Any]) -> Member:
         cluster = decode_cluster(msgspec.json.encode(found))
@@ -158,7 +172,7 @@ class Story:
                 return False
             self.made.append(action.name)
             meta = {"uid": f"uid-{action.name}-{self.serial}", "resourceVersion": str(self.serial), "creationTimestamp": rfc3339(self.now)}
-            place[action.name] = {**action.manifest, "metadata": {**action.manifest["metadata"], **meta}}
+            place[action.name] = {**action.manifest, "metadata": {**action.manifest["metadata"], **meta, "generation": 1}}
             return True
         if found is None or found["metadata"]["uid"] != action.uid:
             return isinstance(action, Delete)
@@ -168,7 +182,10 @@ class Story:
         version = action.patch.get("metadata", {}).get("resourceVersion")
         if version not in (None, found["metadata"].get("resourceVersion")):
             return False
-        place[action.name] = merged(merged(found, action.patch), {"metadata": {"resourceVersion": str(self.serial)}})
+        generation = found["metadata"].get("generation", 0) + ("spec" in action.patch)
+        place[action.name] = merged(
+            merged(found, action.patch), {"metadata": {"resourceVersion": str(self.serial), "generation": generation}}
+        )
         return True
 
     def carry_on_owner(self, action: Fence | AddFinalizer | RemoveFinalizer) -> bool:
@@ -184,12 +201,14 @@ class Story:
         return True
 
     def place_of(self, resource: Resource) -> dict[str, dict[str, Any]]:
-        return {RAYCLUSTERS: self.clusters, SERVICES: self.services, PODS: self.pods}[resource]
+        places = {RAYCLUSTERS: self.clusters, SERVICES: self.services, PODS: self.pods, GATEWAYS: self.gateways, HTTPROUTES: self.routes}
+        return places[resource]
 
     def remove(self, resource: Resource, name: str) -> None:
-        """An object goes, and the garbage collector takes its Pods."""
+        """An object goes, and the garbage collector takes its Pods and its Service."""
         del self.place_of(resource)[name]
         if resource == RAYCLUSTERS:
+            self.services.pop(serve_service_name(name), None)
             self.pods = {pod: each for pod, each in self.pods.items() if each["metadata"]["labels"][labels.CLUSTER] != name}
 
     # what others do
@@ -228,6 +247,7 @@ class Story:
         self.now += 1.0
         given = next((body for name, body in reversed(self.puts) if name == cluster), {"applications": []})
         configs = {each["name"]: each for each in given["applications"]}
+        more.setdefault("target_capacity", given.get("target_capacity"))
         applications = {
             name: serve.Application(status=status, message=message if status != "RUNNING" else "", deployed_app_config=configs.get(name))
             for name, status in statuses.items()
@@ -256,6 +276,14 @@ class Story:
         self.proxies(cluster)
         self.settle()
 
+    def accept(self) -> None:
+        """Whoever looks after Gateways takes what there is."""
+        for place, names in ((self.gateways, ("Accepted", "Programmed")), (self.routes, ("Accepted", "ResolvedRefs"))):
+            for name, found in place.items():
+                seen = found["metadata"]["generation"]
+                told = {"conditions": [{"type": each, "status": "True", "observedGeneration": seen} for each in names]}
+                place[name] = {**found, "status": told if place is self.gateways else {"parents": [told]}}
+
     def wait(self, seconds: float) -> None:
         self.now += seconds
 
@@ -268,6 +296,12 @@ class Story:
     def led_to(self) -> str:
         """The cluster that the serve Service leads to."""
         return str(self.services["shop-serve-svc"]["spec"]["selector"][labels.CLUSTER]) if "shop-serve-svc" in self.services else ""
+
+    @property
+    def weights(self) -> dict[str, int]:
+        """By the HTTPRoute: in percent, by cluster."""
+        backends = [each for route in self.routes.values() for each in route["spec"]["rules"][0]["backendRefs"]]
+        return {each["name"].removesuffix("-serve-svc"): each["weight"] for each in backends}
 
     @property
     def status(self) -> dict[str, Any]:

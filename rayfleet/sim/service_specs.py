@@ -31,6 +31,12 @@ def cluster_spec(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"rayVersion": "2.60.0", "headGroupSpec": {"template": head}, "workerGroupSpecs": list(groups or (group(),)), **fields}
 
 
+def incremental(surge: int = 50, step: int = 25, interval: int = 10) -> dict[str, Any]:
+    """An upgradeStrategy."""
+    options = {"maxSurgePercent": surge, "stepSizePercent": step, "intervalSeconds": interval, "gatewayClassName": "pretend"}
+    return {"type": "NewClusterWithIncrementalUpgrade", "clusterUpgradeOptions": options}
+
+
 def document(annotations: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
     return {
         "apiVersion": "ray.io/v1",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import rayfleet
-from rayfleet.api.meta import ROUTES, SERVICES
+from rayfleet.api.meta import GATEWAYS, HTTPROUTES, ROUTES, SERVICES
+from rayfleet.planning.actions import deed
 from rayfleet.raycluster.children import OTHERS, UNREAD, target
 from tests.docs.tables import rows
 from tests.raycluster.vocabulary import cluster, observed
@@ -25,6 +27,9 @@ def test_every_reason_is_documented_and_nothing_else_is() -> None:
         for verb in ("Create",) if resource in UNREAD else ("Create", "Update", "Delete"):
             made = target(of, resource, "x", verb)
             found |= {made["event"], made["failed_event"]}
+    for resource, verb in product((GATEWAYS, HTTPROUTES), ("Create", "Update", "Delete")):
+        made = deed(verb, resource, "default", "x")
+        found |= {made["event"], made["failed_event"]}
     assert found == {row[0] for row in rows("events.md")}
 
 

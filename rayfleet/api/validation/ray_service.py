@@ -18,6 +18,7 @@ from rayfleet.api.validation.services import written_service_faults
 
 NONE, NEW_CLUSTER, INCREMENTAL = "None", "NewCluster", "NewClusterWithIncrementalUpgrade"
 STRATEGIES = (NEW_CLUSTER, INCREMENTAL, NONE)
+GATE = "RayServiceIncrementalUpgrade"
 CLUSTER = "spec.rayClusterConfig"
 
 
@@ -70,8 +71,8 @@ def upgrade_faults(service: RayService, config: Configuration) -> Iterator[Fault
         yield Fault(f"{path}.type", f"{shown(strategy.type)} is unknown", f"it must be one of {', '.join(STRATEGIES)}")
     if strategy.type != INCREMENTAL:
         return
-    if not config.gate("RayServiceIncrementalUpgrade"):
-        yield Fault(f"{path}.type", "needs the feature gate RayServiceIncrementalUpgrade, which is off", f"use {NEW_CLUSTER}")
+    if not config.gate(GATE):
+        yield Fault(f"{path}.type", f"needs the feature gate {GATE}, which is off", f"use {NEW_CLUSTER}")
     if not service.spec.ray_cluster_config.enable_in_tree_autoscaling:
         yield Fault(f"{CLUSTER}.enableInTreeAutoscaling", f"{INCREMENTAL} sizes clusters by Ray's autoscaler", "it must be true")
     if strategy.cluster_upgrade_options is None:

@@ -1,0 +1,103 @@
+"""What the HTTPRoute of a service says: which cluster has how much of the traffic, since when, and whether its Gateway heeds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rayfleet.api import labels
+from rayfleet.api.gateway import GatewayView, RouteView
+from rayfleet.api.meta import GATEWAYS, HTTPROUTES, Condition
+from rayfleet.api.names import gateway_name, http_route_name, serve_service_name
+from rayfleet.api.rayservice import RayService
+from rayfleet.api.validation.ray_service import INCREMENTAL
+from rayfleet.planning.clock import parse_rfc3339
+from rayfleet.planning.conditions import find
+from rayfleet.rayservice.observed import Observed
+
+CONDITION = "GatewayReady"
+ASK_AGAIN = 30.0
+"""Seconds: nothing tells when an API server begins to serve a kind."""
+
+
+def is_incremental(service: RayService) -> bool:
+    """Does the traffic move from one cluster to the next step by step?"""
+    strategy = service.spec.upgrade_strategy
+    return strategy is not None and strategy.type == INCREMENTAL
+
+
+def gateway_of(observed: Observed) -> GatewayView | None:
+    name = gateway_name(observed.service.metadata.name)
+    return next((found for found in observed.gateways if found.name == name), None)
+
+
+def route_of(observed: Observed) -> RouteView | None:
+    name = http_route_name(observed.service.metadata.name)
+    return next((found for found in observed.routes if found.name == name and not found.terminating), None)
+
+
+def weights(observed: Observed) -> dict[str, int]:
+    """The percentage of each cluster that the route names, in its order: the active one is the first. {} without a route."""
+    route, ending = route_of(observed), serve_service_name("")
+    return {name.removesuffix(ending): weight for name, weight in route.weights.items() if name.endswith(ending)} if route else {}
+
+
+def migrated_at(observed: Observed, service: RayService) -> str:
+    """When the weights were last changed, RFC 3339; of a route that another operator made, as the status says. "" when nobody knows."""
+    route = route_of(observed)
+    if route is None:
+        return ""
+    known = (service.status.active_service_status, service.status.pending_service_status)
+    return route.metadata.annotation(labels.MIGRATED_AT) or max((each.last_traffic_migrated_time or "" for each in known), default="")
+
+
+def until_due(observed: Observed, service: RayService) -> float:
+    """Seconds until the weights may be changed again; 0 when they may now."""
+    strategy, since = service.spec.upgrade_strategy, migrated_at(observed, service)
+    options = strategy.cluster_upgrade_options if strategy else None
+    try:
+        return max(parse_rfc3339(since) + (options.interval_seconds or 0) - observed.now, 0.0) if options and since else 0.0
+    except ValueError:
+        return 0.0
+
+
+def is_unserved(observed: Observed) -> bool:
+    return bool(observed.unseen & {GATEWAYS, HTTPROUTES})
+
+
+def is_in_effect(observed: Observed) -> bool:
+    """Are Gateway and route ready, and is it what the route says now that they are ready for?"""
+    return readiness(observed).status == "True" and not lags(route_of(observed))
+
+
+def lags(route: RouteView | None) -> bool:
+    """Does its Gateway's controller say that it has only seen an earlier state of it? Not all of them tell."""
+    if route is None:
+        return False
+    told = [each.observed_generation for parent in route.status.parents or () for each in parent.conditions or ()]
+    return any(seen is not None and seen < route.metadata.generation for seen in told)
+
+
+def readiness(observed: Observed) -> Condition:
+    """As those who look after the Gateway say."""
+    if is_unserved(observed):
+        told = f"{GATEWAYS.api_version} is not served here, or its kinds may not be listed: the Gateway API must be installed"
+        return Condition(CONDITION, "False", "GatewayAPIMissing", told)
+    gateway, route = gateway_of(observed), route_of(observed)
+    if lack := lacking(gateway.status.conditions if gateway else (), ("Accepted", "Programmed")):
+        return Condition(CONDITION, "False", "WaitingForGateway", f"Gateway {gateway_name(observed.service.metadata.name)} {lack}")
+    if route is None:
+        return Condition(CONDITION, "True", "Programmed", "The Gateway is programmed")
+    lacks = [lacking(parent.conditions, ("Accepted", "ResolvedRefs")) for parent in route.status.parents or ()]
+    if all(lacks):  # also when nobody has said anything
+        return Condition(CONDITION, "False", "WaitingForRoute", f"HTTPRoute {route.name} {lacks[0] if lacks else 'was not looked at yet'}")
+    return Condition(CONDITION, "True", "Programmed", "The Gateway is programmed, and takes the route")
+
+
+def lacking(conditions: Iterable[Condition] | None, needed: tuple[str, ...]) -> str:
+    """The first that is not True, in its writer's words; "" when all are."""
+    for name in needed:
+        found = find(conditions or (), name)
+        if found is None or found.status != "True":
+            said = f": {found.message}" if found is not None and found.message else ""
+            return f"has no condition {name}=True{said}"
+    return ""

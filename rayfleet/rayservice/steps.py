@@ -1,0 +1,86 @@
+"""How far an incremental upgrade has come, as it is observed, and what of it is wanted next (KubeRay, 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from rayfleet.api.rayservice import RayService
+from rayfleet.ray.serve_config import ServeConfig
+from rayfleet.rayservice.clusters import Roles, answers
+from rayfleet.rayservice.incremental import ALL, Pace, Side, Stand, Step, next_step
+from rayfleet.rayservice.observed import Member, Observed
+from rayfleet.rayservice.route import ASK_AGAIN, is_in_effect, is_incremental, is_unserved, route_of, until_due, weights
+from rayfleet.rayservice.serve import details_of, runs_all
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """By cluster, in percent: `shares` of the traffic, in the order in which the route is to name them; `capacities` of its Serve."""
+
+    shares: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    capacities: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def wanted(observed: Observed, service: RayService, roles: Roles, config: ServeConfig, to: Member | None) -> Wanted:
+    """`to`: the cluster that the Services are to lead to. Nothing for a service that does not upgrade step by step, but all replicas for
+    its cluster while a route of such an upgrade is left."""
+    active, second = roles.active, roles.second
+    if not is_incremental(service):
+        return Wanted({}, {active.name: ALL}) if active is not None and second is not None and route_of(observed) else Wanted()
+    if active is None:
+        return Wanted({to.name: ALL} if to else {}, {roles.pending.name: ALL} if roles.pending else {})
+    if second is None:
+        return Wanted({active.name: ALL}, {active.name: ALL})
+    step = step_of(observed, service, roles, active, second, config)
+    return Wanted(shares_of(observed, active, second, step, roles.leaving is not None), {active.name: step.first, second.name: step.second})
+
+
+def shares_of(observed: Observed, active: Member, second: Member, step: Step, back: bool) -> dict[str, int]:
+    """The second cluster comes into the route with nothing at first, so that its Gateway gets to know it."""
+    if step.over:
+        return {(active if back else second).name: ALL}
+    if second.name not in weights(observed):
+        return {active.name: ALL, **({second.name: 0} if answers(observed, second) else {})}
+    return {active.name: ALL - step.weight, second.name: step.weight}
+
+
+def step_of(observed: Observed, service: RayService, roles: Roles, active: Member, second: Member, config: ServeConfig) -> Step:
+    options = service.spec.upgrade_strategy.cluster_upgrade_options if service.spec.upgrade_strategy else None
+    pace = Pace(options.max_surge_percent, options.step_size_percent or ALL) if options else Pace(ALL, ALL)
+    stand = Stand(
+        first=side(observed, service, active, True),
+        second=side(observed, service, second, roles.leaving is None and runs_all(second, config)),
+        weight=weights(observed).get(second.name, 0),
+        back=roles.leaving is not None,
+        due=until_due(observed, service) == 0.0,
+        held=observed.paused or not is_in_effect(observed),
+    )
+    return next_step(stand, pace)
+
+
+def side(observed: Observed, service: RayService, member: Member, serves: bool) -> Side:
+    """Of who neither speaks nor answers there is nothing left."""
+    hears, answering = details_of(member) is not None, answers(observed, member)
+    return Side(capacity_of(service, member) if hears or answering else 0, answering, serves, hears)
+
+
+def capacity_of(service: RayService, member: Member) -> int:
+    """What Ray reports that it was told; while it says nothing, what was last reported of it. A Serve that was told nothing has none."""
+    details = details_of(member)
+    if details is not None:
+        return (ALL if details.target_capacity is None else int(details.target_capacity)) if details.applications else 0
+    for known in (service.status.active_service_status, service.status.pending_service_status):
+        if known.ray_cluster_name == member.name and known.target_capacity is not None:
+            return known.target_capacity
+    return 0
+
+
+def waiting(observed: Observed, service: RayService, roles: Roles) -> float | None:
+    """Seconds until there is something to see or to do that no change tells of; None when there is nothing."""
+    if not is_incremental(service):
+        return None
+    if is_unserved(observed):
+        return ASK_AGAIN
+    return until_due(observed, service) or None if roles.active is not None and roles.second is not None else None
