@@ -16,21 +16,19 @@ from typing import Any
 from rayfleet.api.meta import Key, ObjectMeta, Resource
 from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from rayfleet.planning.actions import Action, AddFinalizer, Create, Delete, Fence, Patch, Place, RemoveFinalizer, sent
-from rayfleet.planning.backoff import LONGEST_RETRY
 from rayfleet.planning.events import clip, sentences
-from rayfleet.planning.plan import Event, Plan, StatusWrite
+from rayfleet.planning.plan import Event, Plan
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock
 from rayfleet.runtime.gate import Gate, Write, Written
 from rayfleet.runtime.gone import Made
 from rayfleet.runtime.namesake import Namesake, who_holds
+from rayfleet.runtime.statuses import Statuses
 from rayfleet.runtime.visibility import Source, Visibility
 
 log = logging.getLogger(__name__)
 
 FAN_OUT = 16
-COALESCE = 1.0  # seconds without a further change after which a status that is not urgent is written
-LONGEST_HOLD = 5.0  # and in any case so long after the first
 
 Record = Callable[[Resource, ObjectMeta, Event], None]
 
@@ -43,15 +41,6 @@ class Refusal:
     message: str
     event: str
     retry_after: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A status that waits: since when, when its meaning last changed, and what it says."""
-
-    since: float
-    changed: float
-    meaning: str
 
 
 @dataclass(slots=True)
@@ -94,9 +83,7 @@ class Applier:
         self._lookup = lookup
         self._clock = clock
         self._draw = draw
-        self._held: dict[Key, Held] = {}
-        self._not_before: dict[Key, float] = {}
-        self._echoes: dict[Key, str] = {}
+        self._statuses = Statuses(resource, gate, sources, visibility, clock)
 
     async def apply(self, key: Key, owner: ObjectMeta, plan: Plan) -> Outcome:
         """Raises ApiError when the status is refused (but for conflicts), `Shut` when this process may no longer write."""
@@ -111,18 +98,18 @@ class Applier:
         for event in plan.events:
             self._record(self._resource, owner, event)
         if not any(moves_owner(action) for action in outcome.done):  # else the status would only meet a conflict
-            await self._status(plan.status, outcome)
+            written = await self._statuses.write(key, owner, plan.status)
+            outcome.later, outcome.status_written = written.later, written.done
+            outcome.stale = outcome.stale or written.stale
         return outcome
 
     def is_echo(self, owner: ObjectMeta) -> bool:
-        """Is this the very version that our last write of its status made? It was written over what was then decided on: nothing is new."""
-        return self._echoes.get(owner.key) == owner.resource_version
+        """Is this the very version that our last write of its status made?"""
+        return self._statuses.is_echo(owner)
 
     def forget(self, key: Key) -> None:
         """The object is gone."""
-        self._held.pop(key, None)
-        self._not_before.pop(key, None)
-        self._echoes.pop(key, None)
+        self._statuses.forget(key)
 
     async def _stage(self, stage: Sequence[Action], outcome: Outcome) -> None:
         if len(stage) == 1:
@@ -276,46 +263,6 @@ class Applier:
 
     def _tell(self, outcome: Outcome, type: str, reason: str, note: str) -> None:
         self._record(self._resource, outcome.owner, Event(type, reason, clip(note)))
-
-    async def _status(self, status: StatusWrite | None, outcome: Outcome) -> None:
-        key, owner = outcome.key, outcome.owner
-        outcome.later = self._hold(key, status)
-        if status is None or outcome.later is not None:
-            return
-        body = {"metadata": {"resourceVersion": status.resource_version}, "status": status.patch}
-        try:
-            written = await self._gate.send(Write("status", self._resource, owner.namespace, owner.name, body))
-            self._held.pop(key, None)  # only now: after a refusal the next look is not to hold it back again
-        except Conflict:
-            outcome.stale = True
-        except NotFound:
-            pass
-        except ApiError as error:
-            if error.retry_after:
-                self._not_before[key] = self._clock.monotonic() + min(error.retry_after, LONGEST_RETRY)
-            raise
-        else:
-            outcome.status_written = True
-            log.info("status written: %s", status.reason, extra={"object": str(key)})
-            self._echoes[key] = written.metadata.resource_version
-            self._visibility.wrote(key, self._sources[self._resource], written.metadata.resource_version)
-
-    def _hold(self, key: Key, status: StatusWrite | None) -> float | None:
-        """Seconds to hold a status back: until a busy server wants to be asked again, and so that counters that move together are written
-        together. None to write it now."""
-        now = self._clock.monotonic()
-        put_off = self._not_before.get(key, now) - now
-        if status is not None and put_off > 0:
-            return put_off
-        self._not_before.pop(key, None)
-        if status is None or status.urgent:
-            self._held.pop(key, None)
-            return None
-        held = self._held.get(key)
-        if held is None or held.meaning != status.reason:
-            held = self._held[key] = Held(held.since if held else now, now, status.reason)
-        left = min(held.changed + COALESCE, held.since + LONGEST_HOLD) - now
-        return left if left > 1e-6 else None
 
 
 PAST = {

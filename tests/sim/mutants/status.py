@@ -7,11 +7,12 @@ from functools import partial
 
 import msgspec
 
+from rayfleet.kube.errors import ApiError
 from rayfleet.planning.plan import Plan, StatusWrite
 from rayfleet.raycluster import judgement, status
 from rayfleet.raycluster import plan as core
 from rayfleet.raycluster.observed import Observed
-from rayfleet.runtime import apply as applying
+from rayfleet.runtime import statuses
 from rayfleet.runtime.apply import Applier
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.sim.leader import Planner
@@ -86,7 +87,7 @@ def suspended_too_early(patch: Patch) -> Planner:
 
 def every_counter_at_once(patch: Patch) -> Planner:
     """A status is written for each Pod that comes up."""
-    patch.setattr(applying, "COALESCE", 0.0)
+    patch.setattr(statuses, "COALESCE", 0.0)
     return core.plan
 
 
@@ -110,7 +111,7 @@ def conflicts_told(patch: Patch) -> Planner:
         before = outcome.stale  # type: ignore[attr-defined]
         await one(self, action, outcome)  # type: ignore[arg-type]
         if outcome.stale and not before and hasattr(action, "failed_event"):  # type: ignore[attr-defined]
-            error = applying.ApiError(409, "Conflict", "the object has been modified")
+            error = ApiError(409, "Conflict", "the object has been modified")
             self._fail(action, error, outcome)  # type: ignore[arg-type]
 
     patch.setattr(Applier, "_one", loud)
