@@ -89,10 +89,8 @@ def transition_times(before: RayClusterStatus, state: str, now: str) -> dict[str
 def is_urgent(before: RayClusterStatus, after: Sequence[Condition], patch: dict[str, Any]) -> bool:
     """Does a condition or the state flip? While a cluster is being made good news may wait a second, by when there is more to say: the very
     first status, unless it complains or all is there already, and that the head is ready."""
-    if is_true(after, "ReplicaFailure") or not is_true(after, "Valid"):
-        return True
     if not before.conditions:
-        return is_true(after, "RayClusterProvisioned")
+        return is_true(after, "RayClusterProvisioned") or is_true(after, "ReplicaFailure") or not is_true(after, "Valid")
     flips = {(c.type, c.status) for c in before.conditions} ^ {(c.type, c.status) for c in after}
     if not is_true(before.conditions, "RayClusterProvisioned") and is_true(after, "HeadPodReady"):
         flips -= {("HeadPodReady", "True"), ("HeadPodReady", "False")}
