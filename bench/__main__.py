@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("plan", "writes", "services", "scrape", "fair", "fleet", "laptop")
+BENCHES = ("plan", "autoscaling", "writes", "services", "scrape", "fair", "fleet", "laptop")
 
 
 def main() -> int:

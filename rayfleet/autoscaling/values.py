@@ -181,13 +181,13 @@ class Launch:
 class Memory:
     """What one decision hands to the next. Losing it costs time, never work: everything that binds is in the RayCluster or in Ray.
 
-    `pending`: since when each shape has waited (count 1). `unneeded`: for each group since when at least one, two, ... of the replicas that
-    have not joined are needed by nothing. `dead`: since when a Pod's Ray node has been seen dead.
+    `pending`: since when each shape (count 1) or placement group has waited. `unneeded`: for each group since when at least one, two, ...
+    of the replicas that have not joined are needed by nothing. `dead`: since when a Pod's node has been seen dead.
     """
 
     launches: tuple[Launch, ...] = ()
     drains: tuple[Drain, ...] = ()
-    pending: tuple[tuple[Request, float], ...] = ()
+    pending: frozenset[tuple[Request | Gang, float]] = frozenset()
     unneeded: tuple[tuple[str, tuple[float, ...]], ...] = ()
     dead: tuple[tuple[str, float], ...] = ()
 
@@ -218,12 +218,17 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Infeasible:
-    """Demand that no allowed size of the cluster can hold. One of the three is set. `remedy`: what would satisfy it, as a sentence."""
+    """Demand that no allowed size of the cluster can hold. One of the three is set. `remedy`: what would satisfy it, as a sentence.
+
+    `waits`: nodes of these groups could hold it, and there may be no more of them: it runs when others have ended. To tell Ray that such
+    demand is infeasible could make it fail tasks that only have to wait (`RAY_enable_infeasible_task_early_exit`).
+    """
 
     remedy: str
     request: Request | None = None
     gang: Gang | None = None
     floor: tuple[Request, ...] = ()
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
