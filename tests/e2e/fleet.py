@@ -37,6 +37,9 @@ class Ground(Protocol):
     def dashboard(self, cluster: dict[str, Any]) -> str:
         """The URL at which this thread reaches the dashboard of a ready RayCluster."""
 
+    def kill_operator(self) -> None:
+        """By SIGKILL. Another one starts."""
+
     def told(self) -> str: ...
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
-from tests.local.fleet import Fleet
+from tests.local.fleet import Fleet, kill
 
 
 class Laptop:
@@ -14,6 +15,10 @@ class Laptop:
     def dashboard(self, cluster: dict[str, Any]) -> str:
         """On this machine, where the door has it."""
         return self.fleet.dashboard(cluster["status"]["head"]["serviceName"], cluster["metadata"]["namespace"])
+
+    def kill_operator(self) -> None:
+        """Whoever holds the fleet starts it anew."""
+        kill(self.fleet.processes()["operator"], signal.SIGKILL)
 
     def told(self) -> str:
         return self.fleet.run("status")

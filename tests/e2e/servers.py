@@ -133,6 +133,10 @@ class Site:
         self.operator = rayfleet(words, self.server.directory / "operator.log")
         return self.operator
 
+    def kill_operator(self) -> None:
+        self.operator.kill()
+        self.start_operator()
+
     def node_is_ready(self) -> bool:
         code, node = self.server.request("GET", "/api/v1/nodes/local")
         return code == 200 and is_ready(node)
