@@ -58,12 +58,13 @@ def served_by(observed: Observed, service: RayService, roles: Roles, to: Member)
 
 
 def labelled(observed: Observed, service: RayService, member: Member) -> Iterator[Patch]:
-    """The label by which the serve Service finds the head."""
+    """The label by which the serve Service finds the head. The proxy of a head that came back answers before Serve has told it of any
+    replica (seen with 2.60: half a minute): requests would wait there, so that it takes none before an application runs."""
     head, answers = member.head, head_proxy_answers(member)
     if service.spec.exclude_head_pod_from_serve_svc:
         answers = False
     scope = f"head/{member.name}"
-    if head is None or answers is None or observed.held_back(scope):
+    if head is None or answers is None or observed.held_back(scope) or (answers and not runs_any(member)):
         return
     value = str(answers).lower()
     if head.metadata.label(labels.SERVE) != value:

@@ -74,7 +74,7 @@ class FakeServe:
         config = {"applications": [{"name": "other", "import_path": "x:y"}]} if mood == "other" else head.config
         if config is None:
             return {"controller_info": {}, "proxies": {}, "applications": {}, "target_capacity": None}
-        status = self.stuck.get(name) or ("RUNNING" if self.time() - head.since >= self.deploys else "DEPLOYING")
+        states = self.states(name, head, len(config["applications"]))
         proxy = {"status": "UNHEALTHY" if mood == "unhealthy" else "HEALTHY", "node_ip": target.address}
         applications = {
             each.get("name", "default"): {
@@ -83,9 +83,16 @@ class FakeServe:
                 "deployments": {"D": {"status": "HEALTHY" if status == "RUNNING" else "UPDATING"}},
                 "deployed_app_config": each,
             }
-            for each in config["applications"]
+            for status, each in zip(states, config["applications"], strict=True)
         }
         return {"proxies": {"head": proxy}, "applications": applications, "target_capacity": None}
+
+    def states(self, name: str, head: Head, number: int) -> list[str]:
+        """Of so many applications: they come up one after the other, the last one when all is done."""
+        if stuck := self.stuck.get(name):
+            return [stuck] * number
+        share = (self.time() - head.since) / self.deploys if self.deploys else 1.0
+        return ["RUNNING" if share >= (index + 1) / number else "DEPLOYING" for index in range(number)]
 
     def running(self, name: str, pod: str) -> bool:
         """Do its applications run, whatever it says?"""

@@ -171,6 +171,21 @@ def test_the_head_s_label_follows_its_proxy_and_stays_false_where_the_head_is_ex
     assert story.pods[head]["metadata"]["labels"][labels.SERVE] == "false" and story.status["numServeEndpoints"] == 1
 
 
+def test_a_head_that_came_back_takes_no_requests_before_an_application_runs_again() -> None:
+    story, name = serving()
+    head, well = f"{name}-head-0", {"n": Proxy("HEALTHY", "10.0.0.1")}
+    story.pods[head]["metadata"]["labels"][labels.SERVE] = "false"
+    story.say(name, {"fruit": "DEPLOYING", "sums": "DEPLOYING"}, proxies=well)
+    story.settle()
+    assert story.pods[head]["metadata"]["labels"][labels.SERVE] == "false" and story.status["numServeEndpoints"] == 1
+    story.say(name, {"fruit": "RUNNING", "sums": "DEPLOYING"}, proxies=well)
+    story.settle()
+    assert story.pods[head]["metadata"]["labels"][labels.SERVE] == "true" and story.status["numServeEndpoints"] == 2
+    story.say(name, {"fruit": "DEPLOYING", "sums": "DEPLOYING"}, proxies=well)
+    story.settle()
+    assert story.pods[head]["metadata"]["labels"][labels.SERVE] == "true", "a config that changes in place takes it no requests"
+
+
 def test_the_user_s_serve_service_is_followed() -> None:
     story, name = serving(
         serveService={"metadata": {"labels": {"team": "a"}}, "spec": {"type": "NodePort", "ports": [{"name": "http", "port": 80}]}}
