@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("plan", "autoscaling", "writes", "services", "scrape", "fair", "fleet", "laptop")
+BENCHES = ("plan", "autoscaling", "writes", "services", "jobs", "scrape", "fair", "fleet", "laptop")
+WITH_OPTIONS = ("services", "jobs", "fleet")
 
 
 def main() -> int:
@@ -16,7 +17,7 @@ def main() -> int:
     for each in [name] if name else BENCHES:
         print(each, flush=True)
         bench = importlib.import_module(f"bench.{each}")
-        bench.main(words) if each == "fleet" else bench.main()
+        bench.main(words) if each in WITH_OPTIONS else bench.main()
     return 0
 
 

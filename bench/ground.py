@@ -6,14 +6,19 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.heads import SPAN
 from bench.process import Process, cpu_of
+from rayfleet.kubelet.network import tool
+from tests.kubelet.namespaces import own_network
 
 USER = "rayfleet-operator"
 
@@ -118,6 +123,14 @@ class Testbed(Ground):
 
 
 GROUNDS = {"embedded": Embedded, "testbed": Testbed}
+
+
+@contextmanager
+def reachable() -> Iterator[None]:
+    """In a network of its own, in which every address that a hollow Pod may have leads to this machine."""
+    with own_network():
+        subprocess.run([tool("ip"), "route", "add", "local", SPAN, "dev", "lo"], check=True)
+        yield
 
 
 def ours(line: Mapping[str, Any]) -> bool:

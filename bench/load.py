@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from rayfleet.api.meta import CUSTOMRESOURCEDEFINITIONS, RAYCLUSTERS, ObjectMeta
+from rayfleet.api.meta import CUSTOMRESOURCEDEFINITIONS, RAYCLUSTERS, RAYJOBS, RAYSERVICES, ObjectMeta
 from rayfleet.api.raycluster import RayClusterStatus
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import AlreadyExists
@@ -48,14 +48,24 @@ def cluster(name: str, workers: int) -> dict[str, Any]:
     }
 
 
+def job(name: str, port: int = 0) -> dict[str, Any]:
+    """In HTTPMode, on a head alone. `port` is its dashboard's, where it is not the usual one."""
+    spec = cluster(name, 0)["spec"]
+    if port:
+        spec["headGroupSpec"]["rayStartParams"] = {"dashboard-port": str(port)}
+    whole = {"submissionMode": "HTTPMode", "entrypoint": "python x.py", "shutdownAfterJobFinishes": False, "rayClusterSpec": spec}
+    return {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": name, "namespace": "default"}, "spec": whole}
+
+
 async def install_crds(client: Client, documents: tuple[dict[str, Any], ...]) -> None:
     for document in documents:
         try:
             await client.create(CUSTOMRESOURCEDEFINITIONS, document)
         except AlreadyExists:
             continue
-    while not await client.serves(RAYCLUSTERS):  # noqa: ASYNC110  (discovery cannot be watched)
-        await asyncio.sleep(0.05)
+    for kind in (RAYCLUSTERS, RAYSERVICES, RAYJOBS):
+        while not await client.serves(kind):  # noqa: ASYNC110  (discovery cannot be watched)
+            await asyncio.sleep(0.05)
 
 
 class Load:

@@ -1,70 +1,122 @@
-"""A RayService's life, counted: status writes and calls to Ray, beside those that KubeRay was recorded to make.
+"""A RayService's life, counted by the audit log of a real API server and by its head, beside what KubeRay was recorded to do; and a
+thousand services at rest.
 
-The operator is the real one, on the embedded API with the hollow kubelet; Serve only pretends (`rayfleet.sim.serve`).
+usage: python -m bench services [--rest SECONDS] [--many NUMBER]      0 leaves the thousand out
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import time
-from collections import Counter
+from typing import Any
 
-from rayfleet.api.config import Configuration
+from bench.figure import show
+from bench.ground import reachable
+from bench.stand import Stand, stand, until
+from rayfleet.api.crds import crds
 from rayfleet.api.meta import RAYCLUSTERS, RAYSERVICES
-from rayfleet.sim.serve import FakeServe
 from rayfleet.sim.service_specs import cluster_spec, document
-from tests.parity.stage import Stage, operator, stage, until
+from tests.parity.peer_definitions import peer_crds
 
-REST = 60.0  # seconds
-SETTLED = 25.0  # by when Ray is asked every ten seconds only
+NAME, NAMESPACE = "shop", "default"
+SETTLED = 40.0  # seconds, by when Ray is asked every ten seconds only
+STATUS, PUT = "rayservices/status", "PUT /api/serve"
+PEER = {
+    "start-up of two applications: status writes": "4",
+    "at rest: writes": "0",
+    "at rest: reads of the API server": "0",
+    "at rest: calls to Ray a minute": "60",
+    "a zero-downtime upgrade: status writes": "3",
+    "a new operator after SIGKILL: writes": "2",
+    "a new operator after SIGKILL: Serve configs sent": "1",
+}
 
 
-def main() -> None:
-    print("  | figure | KubeRay | rayfleet |")
-    print("  |---|---|---|")
-    for row in asyncio.run(life()):
-        print(f"  | {' | '.join(map(str, row))} |", flush=True)
+def main(words: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench services")
+    parser.add_argument("--rest", type=float, default=60.0, metavar="SECONDS")
+    parser.add_argument("--many", type=int, default=1000, metavar="NUMBER")
+    options = parser.parse_args(words or [])
+    with reachable():
+        ours, theirs = (asyncio.run(one(definitions, options.rest)) for definitions in (crds(), peer_crds()))
+        print(f"  | figure (at rest: for {options.rest:g} s) | KubeRay | rayfleet | rayfleet, KubeRay's CRDs |")
+        print("  |---|---|---|---|")
+        for told, number in PEER.items():
+            print(f"  | {told} | {number} | {ours[told]:g} | {theirs[told]:g} |", flush=True)
+        if options.many:
+            asyncio.run(many(options.many))
 
 
-async def life() -> list[tuple[str, str, int]]:
-    serve = FakeServe(time.time)
-    rows = []
-    async with stage(ray=serve) as place:
-        made = document(rayClusterDeletionDelaySeconds=1)
-        made["metadata"] = {"name": "shop", "namespace": place.namespace}
-        await place.client.create(RAYSERVICES, made)
+def service(name: str, **spec: Any) -> dict[str, Any]:
+    made = document(rayClusterDeletionDelaySeconds=1, **spec)
+    return {**made, "metadata": {"name": name, "namespace": NAMESPACE}}
+
+
+async def one(definitions: tuple[dict[str, Any], ...], rest: float) -> dict[str, float]:
+    """The figures by name."""
+    async with stand(definitions) as place:
+        operator = place.start_operator()
+        await place.client.create(RAYSERVICES, service(NAME), NAMESPACE)
         await until(lambda: is_ready(place, 1), 60.0)
         await asyncio.sleep(SETTLED)
-        rows.append(("start-up of two applications: status writes", "4", statuses(place, 0)))
-        before, calls = len(place.written()), sum(serve.calls.values())
-        await asyncio.sleep(REST)
-        rows.append(("a minute at rest: writes", "0", len(place.written()) - before))
-        rows.append(("a minute at rest: calls to Ray", "60", sum(serve.calls.values()) - calls))
-        before = len(place.written())
-        await place.client.patch(RAYSERVICES, "shop", place.namespace, {"spec": {"rayClusterConfig": cluster_spec(env="2")}})
+        found = {"start-up of two applications: status writes": statuses(place, 0)}
+        before, calls = len(place.asked()), place.calls()
+        await asyncio.sleep(rest)
+        found["at rest: writes"] = len(place.writes(before))
+        found["at rest: reads of the API server"] = len(place.asked(before)) - len(place.writes(before))
+        found["at rest: calls to Ray a minute"] = round((place.calls() - calls).total() * 60 / rest, 1)
+        before = len(place.asked())
+        await place.client.patch(RAYSERVICES, NAME, NAMESPACE, {"spec": {"rayClusterConfig": cluster_spec(env="2")}})
         await until(lambda: is_ready(place, 2), 90.0)
-        await asyncio.sleep(3.0)
-        rows.append(("a zero-downtime upgrade: status writes", "3", statuses(place, before)))
-        before, puts = len(place.written()), len(serve.puts)
-        place.manager.stop()
-        async with operator(place.connection, Configuration(), ray=serve):
-            await asyncio.sleep(5.0)
-        rows.append(("a new operator process: writes", "2", len(place.written()) - before))
-        rows.append(("a new operator process: Serve configs sent", "1", len(serve.puts) - puts))
-    return rows
+        await place.quiet()
+        found["a zero-downtime upgrade: status writes"] = statuses(place, before)
+        before, calls = len(place.asked()), place.calls()
+        operator.kill()
+        place.start_operator()
+        await asyncio.sleep(10.0)
+        found["a new operator after SIGKILL: writes"] = len(place.writes(before))
+        found["a new operator after SIGKILL: Serve configs sent"] = (place.calls() - calls)[PUT]
+    return found
 
 
-def statuses(place: Stage, since: int) -> int:
+async def many(number: int) -> None:
+    """A head each."""
+    async with stand(crds()) as place:
+        operator = place.start_operator()
+        alone = {**cluster_spec(), "workerGroupSpecs": []}
+        room = asyncio.Semaphore(16)
+
+        async def create(index: int) -> None:
+            async with room:
+                await place.client.create(RAYSERVICES, service(f"s{index:04}", rayClusterConfig=alone), NAMESPACE)
+
+        async def all_ready() -> bool:
+            await asyncio.sleep(2.0)
+            return sum(map(told_ready, await place.client.list(RAYSERVICES, NAMESPACE))) == number
+
+        await asyncio.gather(*map(create, range(number)))
+        await until(all_ready, 180.0)
+        await asyncio.sleep(SETTLED)
+        before, calls = len(place.asked()), place.calls()
+        share = await place.share(operator, 30.0)
+        show(f"{number} services at rest: operator's CPU", share, 0.3, "core")
+        show("the same: memory", operator.sample(), 0, "MB")
+        show("the same: calls to Ray a minute, of each", (place.calls() - calls).total() * 2 / number, 12, "")
+        show("the same: requests of the API server in 30 s", len(place.asked(before)), 0, "")
+
+
+def statuses(place: Stand, since: int) -> int:
     """Of the service itself."""
-    found = Counter(f"{entry.resource}/{entry.subresource}" for entry in place.written()[since:])
-    return found["rayservices/status"]
+    return sum(each.resource == STATUS for each in place.writes(since))
 
 
-async def is_ready(place: Stage, generation: int) -> bool:
+def told_ready(found: dict[str, Any]) -> bool:
+    told = {each["type"]: each["status"] for each in found.get("status", {}).get("conditions", ())}
+    return told.get("Ready") == "True" and told.get("UpgradeInProgress") == "False"
+
+
+async def is_ready(place: Stand, generation: int) -> bool:
     """With one cluster, which is the one for that generation's spec."""
-    (service,) = await place.client.list(RAYSERVICES, place.namespace)
-    status = service.get("status", {})
-    told = {each["type"]: each["status"] for each in status.get("conditions", ())}
-    clusters = await place.client.list(RAYCLUSTERS, place.namespace)
-    over = told.get("Ready") == "True" and told.get("UpgradeInProgress") == "False"
-    return over and status.get("observedGeneration") == generation and len(clusters) == 1
+    (found,) = await place.client.list(RAYSERVICES, NAMESPACE)
+    clusters = await place.client.list(RAYCLUSTERS, NAMESPACE)
+    return told_ready(found) and found["status"].get("observedGeneration") == generation and len(clusters) == 1
