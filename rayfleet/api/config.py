@@ -89,6 +89,7 @@ class Configuration(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     kuberay_version: str = f"rayfleet-{VERSION}"  # who wrote a hash: never a release of KubeRay, whose hashes are others
     default_auth_mode: str = ""
     head_address: str = "service"
+    autoscaling: str = "sidecar"
 
     @property
     def namespaces(self) -> tuple[str, ...]:

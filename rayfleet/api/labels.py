@@ -76,6 +76,10 @@ TIMED_OUT = "rayfleet.dev/initializing-timed-out"
 PAUSED = "rayfleet.dev/paused"
 """On a RayService: `true` while no cluster is to be made and no traffic moved."""
 
+AUTOSCALING = "rayfleet.dev/autoscaling"
+"""On a RayCluster, or what makes one: `sidecar` or `hosted`, whatever the operator's configuration says (`api.scaler`). On a head Pod:
+`hosted` where it was made without Ray's autoscaler beside it."""
+
 RAY_PODS_SELECTOR = f"{NODE_TYPE} in (head,worker,redis-cleanup)"
 """Which Pods the operator watches, as KubeRay does."""
 

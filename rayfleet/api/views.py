@@ -107,6 +107,9 @@ class PodView(msgspec.Struct, frozen=True, gc=False, rename="camel"):
         text = self.metadata.annotation(labels.DELETION_COST)
         return int(text) if text.removeprefix("-").isdecimal() else 0
 
+    def has_container(self, name: str) -> bool:
+        return any(container.name == name for container in self.spec.containers)
+
     @property
     def ray_status(self) -> ContainerStatus | None:
         """The status of the Ray container: the spec's container 0 (statuses come sorted by name)."""

@@ -167,6 +167,12 @@ SETTINGS = (
         choice("", "disabled", "token"),
         told="The authOptions.mode of clusters that say nothing of it, where their Ray version knows tokens.",
     ),
+    Setting(
+        "autoscaling",
+        choice("sidecar", "hosted"),
+        ("--autoscaling",),
+        told="Who sizes clusters with enableInTreeAutoscaling that do not say it: Ray's container beside each head, or the operator.",
+    ),
     Setting("head_address", choice("service", "pod"), told="Reach dashboards by their Service's name, or at the head Pod's address."),
     Setting("has_routes", TRUTH, told="The API serves OpenShift's Routes [default: it is asked at start]."),
 )

@@ -34,12 +34,14 @@ from rayfleet.api.names import (
     worker_policy_name,
 )
 from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.scaler import has_sidecar
 from rayfleet.api.views import ChildView
 from rayfleet.planning.actions import Action, Create, Delete, Patch, deed, scope_of
 from rayfleet.planning.convergence import compared, drift, places, refuses_in_place
 from rayfleet.raycluster import certificates
 from rayfleet.raycluster.observed import Observed
 from rayfleet.resources import auth, ingress, network_policy, rbac, services, tls
+from rayfleet.resources.autoscaler_sidecar import NAME as AUTOSCALER
 
 ACCOUNTS = (SERVICEACCOUNTS, ROLES, ROLEBINDINGS)
 """What the autoscaler needs, all of one name."""
@@ -99,7 +101,7 @@ def wanted_children(observed: Observed, cluster: RayCluster) -> Iterator[Wanted]
     spec = cluster.spec
     for resource, manifest in certificates.wanted_certificates(observed, cluster):
         yield Wanted(resource, manifest, "tlsOptions asks for it")
-    if spec.enable_in_tree_autoscaling:
+    if keeps_account(observed, cluster):
         why, account = "the autoscaler beside the head needs it", account_of(observed, cluster)
         if not rbac.given_account(cluster):
             yield Wanted(SERVICEACCOUNTS, rbac.service_account(cluster, account), why)
@@ -120,6 +122,12 @@ def wanted_children(observed: Observed, cluster: RayCluster) -> Iterator[Wanted]
         yield Wanted(SERVICES, services.headless_service(cluster), "replicas of several hosts need names in DNS")
     if cluster.metadata.annotation(labels.ENABLE_SERVE_SERVICE) == "true" and services.serve_ports(cluster):
         yield Wanted(SERVICES, services.serve_service(cluster), f"the annotation {labels.ENABLE_SERVE_SERVICE} asks for it")
+
+
+def keeps_account(observed: Observed, cluster: RayCluster) -> bool:
+    """Does a head's autoscaler need its account: one that is to be made, or one that still runs where the operator is to take over?"""
+    runs = bool(cluster.spec.enable_in_tree_autoscaling) and any(head.has_container(AUTOSCALER) for head in observed.heads())
+    return runs or has_sidecar(cluster.metadata, cluster.spec, observed.config)
 
 
 def account_of(observed: Observed, cluster: RayCluster) -> str:

@@ -8,6 +8,7 @@ from rayfleet.api import labels
 from rayfleet.api.meta import PODS, SERVICEACCOUNTS
 from rayfleet.api.names import Slot
 from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.scaler import has_sidecar
 from rayfleet.api.views import PodView
 from rayfleet.planning.actions import Create, Delete, Subject
 from rayfleet.planning.conditions import is_true
@@ -70,7 +71,7 @@ def superfluous(heads: tuple[PodView, ...]) -> list[PodView]:
 
 def lacks_account(observed: Observed, cluster: RayCluster) -> bool:
     """Is the autoscaler's own ServiceAccount still to be seen?"""
-    needed = bool(cluster.spec.enable_in_tree_autoscaling) and not given_account(cluster)
+    needed = has_sidecar(cluster.metadata, cluster.spec, observed.config) and not given_account(cluster)
     return needed and not any(account.name == account_of(observed, cluster) for account in observed.owned(SERVICEACCOUNTS))
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from rayfleet.api import labels
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import Condition
 from rayfleet.api.names import account_name, head_stem, worker_stem
 from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.scaler import HOSTED, is_hosted
 from rayfleet.api.views import PodView
 from rayfleet.planning.actions import scope_of
 from rayfleet.planning.backoff import Backoff
@@ -25,6 +27,7 @@ from rayfleet.raycluster.protection import token_replaced
 from rayfleet.raycluster.workers import scope, wanted_replicas
 
 MESSAGE_LIMIT = 1024
+AUTOSCALING = "Autoscaling"
 REPLICA_FAILURES = {
     "FailedToCreateHeadPod": "FailedCreateHeadPod",
     "FailedToDeleteHeadPod": "FailedDeleteHeadPod",
@@ -37,12 +40,21 @@ def conditions(observed: Observed, cluster: RayCluster) -> Iterator[Condition]:
     yield head_ready(observed)
     yield provisioned(observed, cluster)
     yield from suspension(observed, cluster)
+    if scaling := autoscaling(observed, cluster):
+        yield scaling
     if tls := certificates.ready(observed, cluster):
         yield tls
     if replaced := token_replaced(observed, cluster):
         yield replaced
     if failure := replica_failure(observed, cluster):
         yield failure
+
+
+def autoscaling(observed: Observed, cluster: RayCluster) -> Condition | None:
+    """What the loop that sizes the groups said last: its own to write, and kept as long as it may have more to say."""
+    marked = any(head.metadata.annotation(labels.AUTOSCALING) == HOSTED for head in observed.heads())
+    concerned = is_hosted(cluster.metadata, cluster.spec, observed.config) or (marked and bool(cluster.spec.enable_in_tree_autoscaling))
+    return find(cluster.status.conditions, AUTOSCALING) if concerned else None
 
 
 def head_ready(observed: Observed) -> Condition:

@@ -10,6 +10,7 @@ import msgspec
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.raycluster import AutoscalerOptions, RayCluster
+from rayfleet.api.scaler import is_hosted
 from rayfleet.api.template import absent
 from rayfleet.resources import auth, env, tls
 from rayfleet.resources.pod_template import object_of, ray_container, template_of
@@ -33,9 +34,11 @@ def is_v2(cluster: RayCluster) -> bool:
     return any(variable.get("name") == V2_VARIABLE and str(variable.get("value", "")).lower() in ("1", "true") for variable in variables)
 
 
-def version_variables(cluster: RayCluster) -> list[env.Variable]:
-    """Tells the head which version is meant, where the option says so."""
+def version_variables(cluster: RayCluster, config: Configuration) -> list[env.Variable]:
+    """Tells the head which version is meant, where the option says so. What the operator reports, `ray status` shows as version 2."""
     options = cluster.spec.autoscaler_options
+    if is_hosted(cluster.metadata, cluster.spec, config):
+        return [env.literal(V2_VARIABLE, "true")]
     if not cluster.spec.enable_in_tree_autoscaling or options is None or not options.version:
         return []
     return [env.literal(V2_VARIABLE, "true" if options.version == "v2" else "false")]

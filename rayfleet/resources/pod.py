@@ -9,6 +9,7 @@ from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.names import Slot, account_name, replica_name
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
+from rayfleet.api.scaler import HOSTED, has_sidecar, is_hosted
 from rayfleet.resources import auth, defaults, env, gcs_ft, ports, ray_start, serving, tls
 from rayfleet.resources.autoscaler_sidecar import is_v2, version_variables, with_autoscaler
 from rayfleet.resources.gcs_wait import image_of, wait_container
@@ -31,21 +32,21 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration, account: str
     asked = gcs_ft.with_credentials(cluster, group.ray_start_params)
     params = ray_start.head_params(asked, ray.get("resources") or {}, group.resources, group.labels)
     if cluster.spec.enable_in_tree_autoscaling:
-        params["no-monitor"] = "true"  # whatever the user says: the sidecar is the monitor, and two would fight
+        params["no-monitor"] = "true"  # whatever the user says: the sidecar or the operator is the monitor, and two would fight
     line = ray_start.command_line(params, head=True)
     stored = [*defaults.variables(config), *gcs_ft.head_variables(cluster)]
     added = [
         *serving.serve_variables(cluster),
         *stored,
         *env.head_variables(cluster, line, params, config),
-        *version_variables(cluster),
+        *version_variables(cluster, config),
         *event_variables(cluster),
     ]
     ray = with_command({**ray, "env": env.merged(ray.get("env") or (), added)}, keeps_command(cluster, template), line, config)
     ray = with_probes(with_metrics_port(ray, params), labels.HEAD, params, cluster.spec.ray_version, config)
     spec = with_init_addresses(given, env.address_variables(cluster, config, head_service_of(cluster)))
     spec, ray = gcs_ft.with_storage(cluster, *with_shared_memory(spec, ray, params))
-    if cluster.spec.enable_in_tree_autoscaling:
+    if has_sidecar(cluster.metadata, cluster.spec, config):
         spec, ray = with_autoscaler(cluster, spec, ray, shell(config), config, account or account_name(cluster.metadata.name))
     spec, ray = with_collector(cluster, labels.HEAD, params, spec, ray, config)
     spec = with_sidecars(with_restart_policy(cluster, spec), config.head_sidecar_containers)
@@ -54,6 +55,7 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration, account: str
         labels.KUBERAY_VERSION: config.kuberay_version,
         labels.RECREATE_HASH: recreate_hash(cluster.spec),
         **gcs_ft.marks(cluster),
+        **({labels.AUTOSCALING: HOSTED} if is_hosted(cluster.metadata, cluster.spec, config) else {}),
     }
     return manifest(cluster, name, template, {**spec, "containers": [ray, *others(spec)]}, marks, group.labels, notes, config)
 

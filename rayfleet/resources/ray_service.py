@@ -57,7 +57,7 @@ def service_cluster(
 
 
 def is_private(annotation: str) -> bool:
-    return annotation in NOT_COPIED or annotation.startswith("rayfleet.dev/")
+    return annotation in NOT_COPIED or (annotation.startswith("rayfleet.dev/") and annotation != labels.AUTOSCALING)
 
 
 def marks(service: RayService, config: Configuration) -> dict[str, str]:

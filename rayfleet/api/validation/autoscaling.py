@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rayfleet.api import labels
 from rayfleet.api.fault import Fault, shown
 from rayfleet.api.raycluster import AutoscalerOptions
+from rayfleet.api.scaler import CHOICES
 from rayfleet.api.template import EnvVar, VolumeMount, read_list
 from rayfleet.api.validation.subject import AUTOSCALER_V2_SWITCH, AnyGroup, Subject
 from rayfleet.api.validation.versions import too_old
@@ -15,6 +17,7 @@ PRIORITY_SINCE = "2.56.0"
 
 
 def autoscaling_faults(subject: Subject) -> Iterator[Fault]:
+    yield from choice_faults(subject)
     yield from switch_faults(subject)
     if subject.spec.autoscaler_options:
         yield from option_faults(subject.spec.autoscaler_options, f"{subject.path}.autoscalerOptions")
@@ -25,6 +28,12 @@ def autoscaling_faults(subject: Subject) -> Iterator[Fault]:
     if subject.autoscaling and subject.autoscaler_v2:
         for each in subject.groups:
             yield from restart_faults(each)
+
+
+def choice_faults(subject: Subject) -> Iterator[Fault]:
+    chosen = subject.annotations.get(labels.AUTOSCALING, "")
+    if chosen and chosen not in CHOICES:
+        yield Fault(f"metadata.annotations[{labels.AUTOSCALING}]", f"{shown(chosen)} is no way to autoscale", f"use {' or '.join(CHOICES)}")
 
 
 def switch_faults(subject: Subject) -> Iterator[Fault]:
@@ -56,12 +65,12 @@ def idle_faults(subject: Subject, path: str, seconds: int | None) -> Iterator[Fa
         return
     if seconds < 0:
         yield Fault(f"{path}.idleTimeoutSeconds", f"{seconds} is negative", "it must be 0 or more")
-    if not subject.autoscaler_v2:
+    if not subject.autoscaler_v2 and not subject.hosted:
         yield Fault(f"{path}.idleTimeoutSeconds", "needs autoscaler v2", "set autoscalerOptions.version: v2")
 
 
 def priority_faults(subject: Subject, path: str, priority: int) -> Iterator[Fault]:
-    if not priority:
+    if not priority or subject.hosted:
         return
     old = too_old(subject.spec.ray_version, PRIORITY_SINCE)
     if old:

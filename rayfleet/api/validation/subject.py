@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import ObjectMeta
 from rayfleet.api.raycluster import HeadGroupSpec, RayClusterSpec, WorkerGroupSpec
+from rayfleet.api.scaler import is_hosted
 from rayfleet.api.template import PodTemplate, Reading, read_template
 
 AUTOSCALER_V2_SWITCH = "RAY_enable_autoscaler_v2"
@@ -60,6 +61,11 @@ class Subject:
     @property
     def autoscaling(self) -> bool:
         return bool(self.spec.enable_in_tree_autoscaling)
+
+    @property
+    def hosted(self) -> bool:
+        """Does the operator size the groups itself?"""
+        return is_hosted(self.metadata, self.spec, self.config)
 
     @property
     def autoscaler_v2(self) -> bool:
