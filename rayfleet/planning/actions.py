@@ -95,6 +95,25 @@ class RemoveFinalizer:
 
 
 @dataclass(frozen=True, slots=True)
+class Resize:
+    """Change how much the owner's spec asks for, by JSON patch (RFC 6902), tested as a fence is: places in lists are those of that version.
+
+    Each of `operations` is one of the patch. `events` are pairs of an event's reason and its note, told when it is done.
+    """
+
+    resource: Resource
+    namespace: str
+    name: str
+    resource_version: str
+    operations: tuple[Mapping[str, Any], ...]
+    scope: str
+    reason: str
+    subject: Subject
+    failed_event: str
+    events: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Create:
     """Create one object. `manifest` is complete and carries the controller's owner reference.
 
@@ -174,6 +193,6 @@ def sent(create: Create, draw: Callable[[int], bytes]) -> Mapping[str, Any]:
     return {**create.manifest, "data": {**create.manifest.get("data", {}), **values}}
 
 
-Action = Fence | AddFinalizer | RemoveFinalizer | Create | Patch | Delete
+Action = Fence | AddFinalizer | RemoveFinalizer | Resize | Create | Patch | Delete
 OnOwner = Fence | AddFinalizer | RemoveFinalizer
 """What is written to the owner itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rayfleet.planning.actions import Action, AddFinalizer, Create, Delete, Fence, Patch, RemoveFinalizer
+from rayfleet.planning.actions import Action, AddFinalizer, Create, Delete, Fence, Patch, RemoveFinalizer, Resize
 from rayfleet.planning.plan import Event
 
 NAMES_TOLD = 3
@@ -18,10 +18,13 @@ def sentences(actions: Iterable[Action]) -> tuple[Event, ...]:
     "Created 3 worker Pods of group small (demo-small-worker-b4k2x, ...): 0 of 3 replicas are there"
     """
     groups: dict[tuple[str, str, str], list[Told]] = {}
+    said: list[Event] = []
     for action in actions:
-        if not isinstance(action, Fence) and action.event:
+        if isinstance(action, Resize):
+            said += [Event("Normal", reason, clip(note), "Resize") for reason, note in action.events]
+        elif not isinstance(action, Fence) and action.event:
             groups.setdefault((action.event, action.subject.one, action.reason), []).append(action)
-    return tuple(Event(kind(group[0]), event, told(group), verb(group[0])) for (event, _, _), group in groups.items())
+    return (*said, *(Event(kind(group[0]), event, told(group), verb(group[0])) for (event, _, _), group in groups.items()))
 
 
 def kind(action: Told) -> str:

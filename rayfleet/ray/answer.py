@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -26,6 +26,13 @@ class Target:
     port: int = 8265
     secret: str = ""
     pod: str = ""
+
+
+class Addressed(Protocol):
+    """Where a cluster is to be spoken to, in whatever way."""
+
+    @property
+    def cluster(self) -> Key: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ simply spoken to again, and the session in its answer says that it is another.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rayfleet.api.meta import Key
 
 if TYPE_CHECKING:
-    import grpc
+    import grpc  # type: ignore[import-untyped]
 
 SERVICE = "/ray.rpc.autoscaler.AutoscalerStateService/"
 MOST = 8 * 1024 * 1024
@@ -24,7 +25,7 @@ SILENCES = 2  # calls without an answer after which a connection counts as half 
 @dataclass(frozen=True, slots=True)
 class Head:
     """Where the GCS of a cluster listens, by the address of the head's Pod, which is new with each head. `token` and `certificate` name
-    Secrets in the cluster's namespace ("": none is wanted), `host` is the name that its certificate carries."""
+    Secrets in the cluster's namespace ("": none is wanted), `host` is the name that its certificate carries, `pod` the UID of the Pod."""
 
     cluster: Key
     address: str
@@ -32,6 +33,7 @@ class Head:
     token: str = ""
     certificate: str = ""
     host: str = ""
+    pod: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +104,16 @@ class Gcs:
         """Ask for room as `ray.autoscaler.sdk.request_resources` does. `request`: RequestClusterResourceConstraintRequest."""
         await self._call(head, "RequestClusterResourceConstraint", request)
 
-    async def leave(self, cluster: Key) -> None:
-        """Close the cluster's channel."""
-        if line := self._lines.pop(cluster, None):
+    async def leave(self, head: Head) -> None:
+        """Close the channel to that head; one to another head of its cluster stays."""
+        line = self._lines.get(head.cluster)
+        if line is not None and line.head == head:
+            del self._lines[head.cluster]
             await line.channel.close()
 
     async def close(self) -> None:
-        for cluster in list(self._lines):
-            await self.leave(cluster)
+        for line in list(self._lines.values()):
+            await self.leave(line.head)
 
     async def _call(self, head: Head, method: str, request: bytes) -> bytes:
         import grpc
@@ -122,6 +126,11 @@ class Gcs:
             raise await self._failed(line, error) from error
         except grpc.aio.UsageError as error:  # the channel was closed meanwhile: the cluster has another head, or is gone
             raise Unanswered(str(error)) from error
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise Unanswered("the connection was closed meanwhile") from None
         line.silences = 0
         return answer
 
@@ -135,13 +144,12 @@ class Gcs:
         line = self._lines.get(head.cluster)
         if line is not None and line.head == head:
             return line
-        await self.leave(head.cluster)
-        line = Line(head, await self._channel(head), {})
-        previous = self._lines.get(head.cluster)  # another call may have been as quick
-        if previous is not None and previous.head == head:
-            await line.channel.close()
-            return previous
-        self._lines[head.cluster] = line
+        if line is not None:
+            await self.leave(line.head)
+        made = Line(head, await self._channel(head), {})
+        line = self._lines.setdefault(head.cluster, made)
+        if line is not made:  # another call was as quick
+            await made.channel.close()
         return line
 
     async def _channel(self, head: Head) -> grpc.aio.Channel:
@@ -162,12 +170,12 @@ class Gcs:
         if code == grpc.StatusCode.DEADLINE_EXCEEDED:
             line.silences += 1
             if line.silences >= SILENCES and self._lines.get(line.head.cluster) is line:
-                await self.leave(line.head.cluster)
+                await self.leave(line.head)
             return Unanswered(f"no answer within {self._deadline:g} s")
         if code == grpc.StatusCode.UNAVAILABLE:
             if line.head.certificate:
                 self._secrets.refused(line.head)
-                await self.leave(line.head.cluster)
+                await self.leave(line.head)
             return Unanswered(text or "nobody answers")
         if code == grpc.StatusCode.UNAUTHENTICATED:
             self._secrets.refused(line.head)

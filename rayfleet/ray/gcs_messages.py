@@ -1,4 +1,4 @@
-"""The part of Ray's autoscaler protocol that is spoken here, as messages built at import.
+"""The part of Ray's autoscaler protocol that is spoken here, as messages built when the first one is needed.
 
 Numbers and types are those of Ray's `autoscaler.proto` (2.9 to 2.60), enums are plain numbers, and fields that nobody here reads are left
 out. The messages have a package and a descriptor pool of their own, so that Ray's own module may live in the same process, and no
@@ -7,9 +7,8 @@ generated file ties them to one version of protobuf.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
-
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 PACKAGE = "rayfleet.gcs"
 SCALARS = {"string": 9, "bytes": 12, "int32": 5, "int64": 3, "double": 1, "bool": 8, "enum": 5}
@@ -61,15 +60,17 @@ FIELDS = {
 }
 
 
-def described() -> descriptor_pb2.FileDescriptorProto:
+def described() -> bytes:
     """All of the above as protobuf describes a file."""
+    from google.protobuf import descriptor_pb2  # type: ignore[import-untyped]
+
     file = descriptor_pb2.FileDescriptorProto(name="rayfleet/gcs.proto", package=PACKAGE, syntax="proto3")
     for name, fields in FIELDS.items():
         message = file.message_type.add(name=name)
         for line in filter(None, fields.split(", ")):
             number, field, form = line.split(" ")
             add_field(message, int(number), field, form)
-    return file
+    return bytes(file.SerializeToString())
 
 
 def add_field(message: Any, number: int, name: str, form: str) -> None:
@@ -89,26 +90,26 @@ def add_field(message: Any, number: int, name: str, form: str) -> None:
         field.type_name = type_name
 
 
+@cache
 def built() -> dict[str, Any]:
     """Message classes by name."""
+    from google.protobuf import descriptor_pool, message_factory
+
     pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(described().SerializeToString())
+    pool.AddSerializedFile(described())
     return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}")) for name in FIELDS}
-
-
-MESSAGES = built()
 
 
 def message(name: str, **fields: Any) -> Any:
     """A new message of that name. Raises KeyError for one that is not spoken here, ValueError for a field that it does not have."""
-    return MESSAGES[name](**fields)
+    return built()[name](**fields)
 
 
 def parsed(name: str, content: bytes) -> Any:
     """Raises ValueError when the bytes are no such message."""
-    from google.protobuf.message import DecodeError
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     try:
-        return MESSAGES[name].FromString(content)
+        return built()[name].FromString(content)
     except DecodeError as error:
         raise ValueError(f"this is no {name}: {error}") from error

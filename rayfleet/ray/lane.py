@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rayfleet.api.meta import Key
-from rayfleet.ray.answer import Act, Heard, Question, Target
+from rayfleet.ray.answer import Act, Addressed, Heard, Question
 
 FIRST = 1.0  # seconds between two askings while answers change
 
@@ -36,7 +36,7 @@ class Follower:
 
     key: Key
     desk: Listener
-    target: Target
+    target: Addressed
     tracks: dict[Question, Track] = field(default_factory=dict)
     acts: deque[tuple[Act, Answered | None]] = field(default_factory=deque)
     sending: Act | None = None

@@ -2,7 +2,7 @@
 
 One call at a time goes to a cluster, `room` go out in all, and whoever has waited longest is next, so that a hundred heads that hang delay
 nobody but themselves. What is asked again and again is asked every second while its answers change and ever less often, to every ten
-seconds, while they do not.
+seconds, while they do not; or in another rhythm.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import heapq
 import logging
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
 from rayfleet.api.meta import Key
-from rayfleet.ray.answer import Act, Heard, Question, Target, Unreachable, complaint, read, taken
+from rayfleet.ray.answer import Act, Addressed, Heard, Question, Unreachable, complaint, read, taken
 from rayfleet.ray.lane import FIRST, Answered, Follower, Lane, Track
 
 log = logging.getLogger(__name__)
@@ -26,8 +27,33 @@ LONGEST, GROWTH = 10.0, 1.6  # seconds between two askings, and how their pause 
 ROOM = 64
 RESULTS = 8  # how many results of acts are remembered for each follower
 
-Ask = Callable[[Target, Question | Act], Awaitable[tuple[int, bytes]]]
+
+def never(target: Any, answer: Any) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """Seconds between two askings: `first` while answers change, growing by `growth` to `longest` while they do not.
+
+    `eager(target, answer)`: is it worth asking as often although nothing changes?
+    """
+
+    first: float = FIRST
+    longest: float = LONGEST
+    growth: float = GROWTH
+    eager: Callable[[Any, Any], bool] = never
+
+    def next(self, pause: float, target: Any, answer: Any, same: bool) -> float:
+        return min(max(pause, self.first) * self.growth, self.longest) if same and not self.eager(target, answer) else self.first
+
+
+Ask = Callable[[Any, Question | Act], Awaitable[tuple[int, bytes]]]
 """Sends one call; the HTTP status and the content. Raises OSError (also TimeoutError) when there is no answer."""
+
+
+def understood(call: Question | Act, status: int, content: bytes) -> Any:
+    return read(call, status, content) if isinstance(call, Question) else taken(call, status, content)
 
 
 class Timer(Protocol):
@@ -43,12 +69,23 @@ class Clock(Protocol):
 
 
 class Pool:
-    """`ask` sends. Nothing is awaited but in tasks of its own; `close` ends them."""
+    """`ask` sends, `understand` reads what came back. Nothing is awaited but in tasks of its own; `close` ends them."""
 
-    def __init__(self, ask: Ask, clock: Clock, *, room: int = ROOM, dice: Callable[[], float] = random.random) -> None:
+    def __init__(
+        self,
+        ask: Ask,
+        clock: Clock,
+        *,
+        room: int = ROOM,
+        rhythm: Rhythm = Rhythm(),
+        understand: Callable[[Question | Act, int, bytes], Any] = understood,
+        dice: Callable[[], float] = random.random,
+    ) -> None:
         self._ask = ask
         self._clock = clock
         self._room = room
+        self._rhythm = rhythm
+        self._understand = understand
         self._dice = dice
         self._lanes: dict[Key, Lane] = {}
         self._due: list[tuple[float, int, Lane]] = []
@@ -67,6 +104,12 @@ class Pool:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def soon(self, course: Coroutine[Any, Any, None]) -> None:
+        """Have something done in a task of its own, which ends with the pool."""
+        task = asyncio.get_running_loop().create_task(course)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def enter(self, follower: Follower) -> None:
         self._lanes.setdefault(follower.target.cluster, Lane()).followers.append(follower)
@@ -126,9 +169,7 @@ class Pool:
         else:
             question = min(follower.tracks, key=lambda each: follower.tracks[each].due)
             course = self._hear(follower, question)
-        task = asyncio.get_running_loop().create_task(self._run(lane, follower.target.cluster, course))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self.soon(self._run(lane, follower.target.cluster, course))
 
     async def _run(self, lane: Lane, cluster: Key, course: Awaitable[None]) -> None:
         try:
@@ -151,7 +192,7 @@ class Pool:
         now, before = self._clock.time(), track.heard
         same = before is not None and before.answer == answer
         track.heard = Heard(answer, now, before.since if same and before else now)
-        track.pause = min(track.pause * GROWTH, LONGEST) if same else FIRST
+        track.pause = self._rhythm.next(track.pause, follower.target, answer, same)
         track.due = self.now() + track.pause * (0.9 + 0.2 * self._dice())
         if not same:
             follower.desk.heard(follower.key)
@@ -168,12 +209,12 @@ class Pool:
             answered(act, answer)
         follower.desk.heard(follower.key)
 
-    async def _answer(self, target: Target, call: Question | Act) -> Any:
+    async def _answer(self, target: Addressed, call: Question | Act) -> Any:
         try:
             status, content = await self._ask(target, call)
         except OSError as error:
             return Unreachable(str(error) or type(error).__name__)
-        return read(call, status, content) if isinstance(call, Question) else taken(call, status, content)
+        return self._understand(call, status, content)
 
 
 class Desk:
@@ -192,11 +233,11 @@ class Desk:
         for listener in self._listeners:
             listener(key)
 
-    def follow(self, key: Key, target: Target, questions: Iterable[Question]) -> Mapping[Question, Heard]:
+    def follow(self, key: Key, target: Addressed, questions: Iterable[Question]) -> Mapping[Question, Heard]:
         """Ask these from now on, and no others, on behalf of the object; gives what was heard so far. Returns at once."""
         return self.follow_all(key, [(target, questions)])[target.cluster]
 
-    def follow_all(self, key: Key, targets: Iterable[tuple[Target, Iterable[Question]]]) -> Mapping[Key, Mapping[Question, Heard]]:
+    def follow_all(self, key: Key, targets: Iterable[tuple[Addressed, Iterable[Question]]]) -> Mapping[Key, Mapping[Question, Heard]]:
         """The same of several clusters at once; what was heard so far by cluster. What another cluster said is no answer: those that are
         not named are forgotten."""
         wanted = list(targets)
@@ -210,7 +251,7 @@ class Desk:
         follower = self._followers.get(key, {}).get(cluster)
         return {question: track.heard for question, track in follower.tracks.items() if track.heard is not None} if follower else {}
 
-    def act(self, key: Key, target: Target, act: Act, answered: Answered | None = None) -> None:
+    def act(self, key: Key, target: Addressed, act: Act, answered: Answered | None = None) -> None:
         """Have it sent, in its turn. `answered(act, answer)` hears what became of it; `results` keeps it."""
         follower = self._follower(key, target)
         if act == follower.sending or any(act == waiting for waiting, _ in follower.acts):
@@ -219,7 +260,7 @@ class Desk:
         follower.acts.append((act, answered))
         self._pool.touch(follower)
 
-    def send(self, key: Key, target: Target, message: Act, told: Callable[[str], None]) -> None:
+    def send(self, key: Key, target: Addressed, message: Act, told: Callable[[str], None]) -> None:
         """As `act`; `told` hears why it did not succeed, "" when it did."""
         self.act(key, target, message, lambda _, answer: told(complaint(answer)))
 
@@ -257,7 +298,7 @@ class Desk:
             self._pool.touch(follower)
         return self.last(follower.key, follower.target.cluster)
 
-    def _follower(self, key: Key, target: Target) -> Follower:
+    def _follower(self, key: Key, target: Addressed) -> Follower:
         """A head that came back is the same cluster, and is asked at once."""
         follower = self._followers.get(key, {}).get(target.cluster)
         if follower is None:

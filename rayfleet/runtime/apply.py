@@ -15,7 +15,7 @@ from typing import Any
 
 from rayfleet.api.meta import Key, ObjectMeta, Resource
 from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
-from rayfleet.planning.actions import Action, AddFinalizer, Create, Delete, Fence, Patch, Place, RemoveFinalizer, sent
+from rayfleet.planning.actions import Action, AddFinalizer, Create, Delete, Fence, Patch, Place, RemoveFinalizer, Resize, sent
 from rayfleet.planning.events import clip, sentences
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.runtime.backoffs import Backoffs
@@ -272,6 +272,7 @@ PAST = {
     Fence: "annotated",
     AddFinalizer: "put a finalizer on",
     RemoveFinalizer: "took a finalizer off",
+    Resize: "resized",
 }
 
 
@@ -286,6 +287,9 @@ def write_of(action: Action, draw: Callable[[int], bytes]) -> Write:
     if isinstance(action, AddFinalizer | RemoveFinalizer):
         meta = {"resourceVersion": action.resource_version, "finalizers": list(action.finalizers) or None}
         return Write("patch", action.resource, action.namespace, action.name, {"metadata": meta})
+    if isinstance(action, Resize):
+        tested = {"op": "replace", "path": "/metadata/resourceVersion", "value": action.resource_version}
+        return Write("resize", action.resource, action.namespace, action.name, (tested, *action.operations))
     patch = dict(action.patch)
     patch["metadata"] = {**patch.get("metadata", {}), "uid": action.uid}
     return Write("patch", action.resource, action.namespace, action.name, patch)
@@ -293,7 +297,7 @@ def write_of(action: Action, draw: Callable[[int], bytes]) -> Write:
 
 def moves_owner(action: Action) -> bool:
     """Has the owner another version after it?"""
-    return isinstance(action, AddFinalizer | RemoveFinalizer) or (isinstance(action, Fence) and bool(action.annotations))
+    return isinstance(action, AddFinalizer | RemoveFinalizer | Resize) or (isinstance(action, Fence) and bool(action.annotations))
 
 
 def of_a_dying_namespace(error: ApiError) -> bool:

@@ -5,7 +5,7 @@ It is shut while another process leads, and a test can stand in it: between any 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,13 +25,14 @@ class Shut(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """`verb` is create, patch, status or delete; `body` is the object or the merge patch; `uid` is what a delete insists on."""
+    """`verb` is create, patch, status, resize or delete; `body` is the object, the merge patch, or of a resize the operations of a JSON
+    patch; `uid` is what a delete insists on."""
 
     verb: str
     resource: Resource
     namespace: str
     name: str
-    body: Mapping[str, Any] | None = field(default=None, repr=False)  # may be a Secret's
+    body: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = field(default=None, repr=False)  # may be a Secret's
     uid: str = ""
 
     @property
@@ -106,6 +107,8 @@ class Gate:
             return UNCHANGED
         if write.verb == "create":
             answer = await client.create(resource, write.body or {}, namespace, type=Answer, metadata_only=write.is_secret)
+        elif write.verb == "resize":
+            answer = await client.patch(resource, write.name, namespace, write.body, kind="json", type=Answer)
         else:
             subresource = "status" if write.verb == "status" else None
             answer = await client.patch(

@@ -59,7 +59,7 @@ class Outside(Protocol):
 class Kind(Generic[O]):
     """`observe` gives None for an object that is gone; it may raise, and so may `plan`: the object is then tried again later.
 
-    `outside` carries the plan's calls.
+    `outside` carries the plan's calls. `called`: what it is called in logs and metrics, where another kind has the same resource.
 
     `required`: the process is not ready without having seen its objects. Of one that may not be listed none are seen, and the rest goes on.
 
@@ -75,3 +75,8 @@ class Kind(Generic[O]):
     measure: Measure | None = None
     outside: Outside | None = None
     required: bool = True
+    called: str = ""
+
+    @property
+    def title(self) -> str:
+        return self.called or self.resource.kind

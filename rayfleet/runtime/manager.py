@@ -164,7 +164,7 @@ class Manager:
         if self.elector:
             await asyncio.gather(*(informer.refreshed() for informer in controller.informers.values()))
         await controller.synced()
-        log.info("%s is being looked after", controller.kind.resource.kind)
+        log.info("%s is being looked after", controller.kind.title)
         await controller.run()
 
     def _controller(self, kind: Kind[Any], place: str | None) -> Controller[Any]:
@@ -175,7 +175,7 @@ class Manager:
         visibility = Visibility(queue.add, self._clock, self.settings.patience)
         backoffs = Backoffs()
         applier = Applier(kind.resource, self.gate, informers, visibility, backoffs, self.recorder.record, self._lookup, self._clock)
-        metrics = self.metrics.of_kind(kind.resource.kind, queue)
+        metrics = self.metrics.of_kind(kind.title, queue)
         errands = None
         if kind.outside:
             errands = Errands(kind.resource, kind.outside, backoffs, self.recorder.record, self.may_write, self._clock)
@@ -235,7 +235,7 @@ class Manager:
 
     def _endless_look(self) -> str:
         slow = [controller for controller in self.controllers if controller.longest_look() > LONGEST_LOOK]
-        return f"a look at a {slow[0].kind.resource.kind} has not ended for 10 minutes" if slow else ""
+        return f"a look at a {slow[0].kind.title} has not ended for 10 minutes" if slow else ""
 
 
 def warned(path: str, text: str) -> None:
