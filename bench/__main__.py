@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("plan", "autoscaling", "writes", "services", "jobs", "scrape", "fair", "fleet", "laptop")
+BENCHES = ("plan", "autoscaling", "writes", "services", "jobs", "scrape", "hosting", "fair", "fleet", "laptop")
 WITH_OPTIONS = ("services", "jobs", "fleet")
 
 

@@ -38,6 +38,10 @@ from rayfleet.api.views import (
     decode_child,
     decode_service,
 )
+from rayfleet.autoscaling import metrics as scaling_metrics
+from rayfleet.autoscaling import observe as scaling_observe
+from rayfleet.autoscaling import sizing
+from rayfleet.autoscaling.scaler import Scaler
 from rayfleet.ray.answer import Act, Question, Target
 from rayfleet.ray.pool import Pool
 from rayfleet.raycluster.children import UNREAD, others
@@ -57,11 +61,12 @@ from rayfleet.runtime.clock import SYSTEM
 from rayfleet.runtime.kind import Child, Kind
 
 
-def kinds_of(configuration: Configuration, pool: Pool | None = None) -> tuple[Kind[Any], ...]:
-    """Every kind that is reconciled; without a pool those that speak to Ray are left out. Of Pods only Ray's are watched; of Services all,
-    as one of ours carries no label of its own."""
+def kinds_of(configuration: Configuration, pool: Pool | None = None, scaler: Scaler | None = None) -> tuple[Kind[Any], ...]:
+    """Every kind that is reconciled; without a pool and a scaler those that speak to Ray are left out. Of Pods only Ray's are watched; of
+    Services all, as one of ours carries no label of its own."""
     spoken_to = (services(configuration, pool), jobs(configuration, pool)) if pool else ()
-    return (clusters(configuration), *spoken_to, *((cron_jobs(configuration),) if configuration.gate("RayCronJob") else ()))
+    sized = (sizes(configuration, scaler),) if scaler else ()
+    return (clusters(configuration), *sized, *spoken_to, *((cron_jobs(configuration),) if configuration.gate("RayCronJob") else ()))
 
 
 def resources_of(configuration: Configuration) -> frozenset[Resource]:
@@ -88,6 +93,21 @@ def clusters(configuration: Configuration) -> Kind[Any]:
         plan=plan,
         decode=decode_cluster,
         measure=measure if configuration.enable_metrics else None,
+    )
+
+
+def sizes(configuration: Configuration, scaler: Scaler) -> Kind[Any]:
+    """Clusters once more, as far as their groups are the operator's to size."""
+    return Kind(
+        resource=RAYCLUSTERS,
+        type=RayCluster,
+        children=(Child(PODS, PodView, labels=RAY_PODS_SELECTOR, calm=always_calm),),
+        observe=scaling_observe.Observer(configuration, scaler.loop, scaler.judge),
+        plan=sizing.plan,
+        decode=decode_cluster,
+        measure=scaling_metrics.measure if configuration.enable_metrics else None,
+        outside=scaler.loop,
+        called="Autoscaling",
     )
 
 

@@ -22,6 +22,7 @@ POD_WORDS = ("pod", "pods", "po")
 @click.option("-f", "--follow", is_flag=True, help="Go on as lines come.")
 @click.option("-p", "--previous", is_flag=True, help="Of the container's life before its restart.")
 @click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N lines.")
+@click.option("--autoscaler", is_flag=True, help="Of a RayCluster: only how it was sized, and why.")
 @click.option("--monitor", is_flag=True, help="Of a RayCluster: the log of the head's own monitor (its autoscaler).")
 @namespace_option
 @api_options
@@ -31,6 +32,7 @@ def command(
     follow: bool,
     previous: bool,
     tail: int | None,
+    autoscaler: bool,
     monitor: bool,
     namespace: str | None,
     **api: Any,
@@ -41,11 +43,12 @@ def command(
     Examples:
       rayfleet logs one-head-x2k7p -f
       rayfleet logs raycluster/one
+      rayfleet logs raycluster/one --autoscaler -f
       rayfleet logs raycluster/one --monitor --tail 20
     """
     kind, name = kind_of(target)
-    if kind == "pod" and monitor:
-        raise click.UsageError(f"--monitor is of a RayCluster; write raycluster/NAME instead of {target}")
+    if kind == "pod" and (monitor or autoscaler):
+        raise click.UsageError(f"--monitor and --autoscaler are of a RayCluster; write raycluster/NAME instead of {target}")
     if kind == "raycluster" and (container or previous or (follow and monitor)):
         raise click.UsageError("-c and --previous (and -f with --monitor) go with a Pod")
     connection = connection_of(**api)
@@ -62,7 +65,7 @@ def command(
             else:
                 from rayfleet.cli.story import print_story
 
-                await print_story(client, state_of(api["state"]), place, name, follow=follow, tail=tail)
+                await print_story(client, state_of(api["state"]), place, name, follow=follow, tail=tail, sizes=autoscaler)
 
     asyncio.run(run())
 

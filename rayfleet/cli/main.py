@@ -23,6 +23,7 @@ COMMANDS = {
     "service": "service",
     "logs": "logs",
     "job": "job",
+    "autoscaler": "autoscaler",
     "explain": "explain",
     "doctor": "doctor",
     "token": "token",

@@ -93,12 +93,13 @@ def operate(configuration: Configuration, connection: Connection, *, routes_know
         from msgspec.structs import replace
 
         from rayfleet.cli.dashboards import dashboards
+        from rayfleet.cli.scaler import scaler
         from rayfleet.controllers import kinds_of
         from rayfleet.runtime.manager import Manager
 
         known = configuration if routes_known else replace(configuration, has_routes=await serves_routes(connection))
-        async with dashboards(known, connection) as pool:
-            await Manager(connection, kinds_of(known, pool), settings_of(known, connection)).run(signals=True)
+        async with dashboards(known, connection) as pool, scaler(connection) as sizes:
+            await Manager(connection, kinds_of(known, pool, sizes), settings_of(known, connection)).run(signals=True)
 
     asyncio.run(run())
 

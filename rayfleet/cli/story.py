@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rayfleet.local.state import State
 
 STEP = 0.5
+RESIZE, SIZER = "Resize", "rayfleet.autoscaling"
 
 
 class Line(NamedTuple):
@@ -28,13 +29,17 @@ class Line(NamedTuple):
         return f"{self.time}  {self.kind:<8}  {self.text}"
 
 
-async def print_story(client: Client, state: State, namespace: str, name: str, *, follow: bool, tail: int | None) -> None:
-    """Oldest first. With `follow` until interrupted. Raises NotFound for a cluster of which nothing is known."""
+async def print_story(
+    client: Client, state: State, namespace: str, name: str, *, follow: bool, tail: int | None, sizes: bool = False
+) -> None:
+    """Oldest first; with `sizes` only what was done about the cluster's size. With `follow` until interrupted.
+
+    Raises NotFound for a cluster of which nothing is known."""
     from rayfleet.api.meta import RAYCLUSTERS
     from rayfleet.kube.errors import NotFound
 
     log = state.log("operator")
-    lines = await story_of(client, log, namespace, name)
+    lines = await story_of(client, log, namespace, name, sizes)
     if not lines:
         await client.get(RAYCLUSTERS, name, namespace)
         click.echo(f"Nothing was done for raycluster/{name} yet, or it is longer ago than Events are kept.", err=True)
@@ -44,7 +49,7 @@ async def print_story(client: Client, state: State, namespace: str, name: str, *
     while follow:
         await asyncio.sleep(STEP)
         try:
-            lines = await story_of(client, log, namespace, name)
+            lines = await story_of(client, log, namespace, name, sizes)
         except NotFound:
             continue
         for line in lines:
@@ -53,12 +58,12 @@ async def print_story(client: Client, state: State, namespace: str, name: str, *
         told.update(lines)
 
 
-async def story_of(client: Client, log: Path, namespace: str, name: str) -> list[Line]:
+async def story_of(client: Client, log: Path, namespace: str, name: str, sizes: bool = False) -> list[Line]:
     from rayfleet.api.meta import EVENTS
 
     events = await client.list(EVENTS, namespace)
-    mine = [event for event in events if about(event) == ("RayCluster", name)]
-    return sorted({*map(told_by_event, mine), *told_by_log(log, f"{namespace}/{name}")})
+    mine = [event for event in events if about(event) == ("RayCluster", name) and (not sizes or event.get("action") == RESIZE)]
+    return sorted({*map(told_by_event, mine), *told_by_log(log, f"{namespace}/{name}", SIZER if sizes else "")})
 
 
 def about(event: dict[str, Any]) -> tuple[str, str]:
@@ -76,8 +81,8 @@ def told_by_event(event: dict[str, Any]) -> Line:
     return Line(second(time or event["metadata"]["creationTimestamp"]), event.get("type", ""), told)
 
 
-def told_by_log(log: Path, key: str) -> Iterator[Line]:
-    """The operator's log lines about one object. There is no file where the operator runs elsewhere."""
+def told_by_log(log: Path, key: str, logger: str = "") -> Iterator[Line]:
+    """The operator's log lines about one object, of all its parts or of one. There is no file where the operator runs elsewhere."""
     import json
 
     if not log.exists():
@@ -90,7 +95,7 @@ def told_by_log(log: Path, key: str) -> Iterator[Line]:
                 entry = json.loads(text)
             except ValueError:
                 continue
-            if isinstance(entry, dict) and entry.get("object") == key:
+            if isinstance(entry, dict) and entry.get("object") == key and str(entry.get("logger", "")).startswith(logger):
                 yield Line(second(str(entry.get("time", ""))), "operator", str(entry.get("message", "")))
 
 

@@ -36,6 +36,7 @@ OPERATOR = {
     "kind": "Configuration",
     "injectedProbes": {"initialDelaySeconds": 1, "periodSeconds": 1},
     "headAddress": "pod",
+    "autoscaling": "hosted",  # one process for all clusters, not a container beside each head
     "featureGates": {"GCSFaultToleranceEmbeddedStorage": True},  # a claim is a directory here, and costs nothing
 }
 

@@ -34,6 +34,7 @@ def elastic(site: Ground) -> Iterator[Cluster]:
     options = {"version": "v2", "idleTimeoutSeconds": 10}
     groups = group("small", replicas=0, maxReplicas=2)
     manifest = ray_cluster("elastic", groups, head=head, enableInTreeAutoscaling=True, autoscalerOptions=options)
+    manifest["metadata"]["annotations"] = {"rayfleet.dev/autoscaling": "sidecar"}
     cluster = Cluster(site, "elastic").create(manifest)
     yield cluster
     cluster.delete()

@@ -27,6 +27,7 @@ from rayfleet.api.meta import (
     SERVICES,
     Resource,
 )
+from rayfleet.autoscaling.scaler import Scaler
 from rayfleet.controllers import kinds_of
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection
@@ -148,10 +149,11 @@ async def stage(
     on: Grounds = embedded,
     mood: Mood | None = None,
     ray: Ask | None = None,
+    scaler: Scaler | None = None,
 ) -> AsyncIterator[Stage]:
     """`delay` is how long a Pod takes to get ready, in seconds. `clock` is the operator's; `through` leads it to the server on a detour.
     `mood` is that of an issuer in cert-manager's place; without it there is none. `ray` answers for every head; without it kinds that
-    speak to Ray are not looked after.
+    speak to Ray are not looked after; nor are sizes without a `scaler`.
     """
     ledger = Ledger()
     async with (
@@ -165,7 +167,7 @@ async def stage(
             kubelet_of(kubelet, delay),
             issuer_of(ground.user, mood) as issuer,
             (through or direct)(ground.operator) as way,
-            operator(way, configuration, clock, ray) as manager,
+            operator(way, configuration, clock, ray, scaler) as manager,
         ):
             yield Stage(client, ledger, ground.operator, manager, ground.namespace, issuer)
 
@@ -215,12 +217,12 @@ async def issuer_of(connection: Connection, mood: Mood | None) -> AsyncIterator[
 
 @asynccontextmanager
 async def operator(
-    connection: Connection, configuration: Configuration, clock: Clock = SYSTEM, ray: Ask | None = None
+    connection: Connection, configuration: Configuration, clock: Clock = SYSTEM, ray: Ask | None = None, scaler: Scaler | None = None
 ) -> AsyncIterator[Manager]:
     """One operator process, as far as it is one. A swift clock must not make the caches look late."""
     settings = ManagerSettings(user_agent="operator", patience=PATIENCE * getattr(clock, "rate", 1.0))
     pool = Pool(ray, clock) if ray else None
-    manager = Manager(connection, kinds_of(configuration, pool), settings, clock=clock)
+    manager = Manager(connection, kinds_of(configuration, pool, scaler), settings, clock=clock)
     running = asyncio.create_task(manager.run())
     try:
         yield manager

@@ -1,0 +1,146 @@
+"""What a head's GCS said of its nodes and of what waits for room, read without trust.
+
+Every reply has new version numbers and new idle times. Two that differ in nothing else are the same word, which is told by a hash over the
+rest before anything is decoded: at rest a poll costs no more than that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from rayfleet.autoscaling.amounts import Resources, resources
+from rayfleet.autoscaling.values import Demand, Gang, Request, Requirement, Selector, State, Strategy
+from rayfleet.ray.gcs_messages import DEAD, DRAINING, IDLE, parsed
+
+JITTER = 2.0  # seconds by which a node's idle time may seem to move when it has not worked meanwhile
+MOST_OF_A_SHAPE = 1_000_000
+LONGEST_IDLE = 10.0 * 365 * 86400
+STATES = {DEAD: State.DEAD, DRAINING: State.DRAINING, IDLE: State.IDLE}
+IN, NOT_IN = 1, 2  # LabelSelectorOperator
+GANG = "_PG_"
+STRATEGIES = {each.value: each for each in Strategy}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """`pod` is what the node was told to be called: the name of its Pod. `idle` is in seconds."""
+
+    node: str
+    pod: str
+    state: State
+    idle: float = 0.0
+    total: Resources = ()
+    available: Resources = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    gangs: frozenset[str] = frozenset()
+
+
+class Word:
+    """One reply. `at`: when it was heard, in seconds since 1970. Equal ones say the same. Raises ValueError when the bytes are no reply."""
+
+    def __init__(self, content: bytes, at: float) -> None:
+        state = parsed("GetClusterResourceStateReply", content).cluster_resource_state
+        self.at = at
+        self.version: int = state.cluster_resource_state_version
+        self.last_report: int = state.last_seen_autoscaler_state_version
+        self.session: str = state.cluster_session_name[:256]
+        self.idle: tuple[float, ...] = tuple(at - seconds(node) for node in state.node_states if node.status == IDLE)
+        state.ClearField("cluster_resource_state_version")
+        state.ClearField("last_seen_autoscaler_state_version")
+        self._seconds = tuple(seconds(node) for node in state.node_states)
+        for node in state.node_states:
+            node.ClearField("node_state_version")
+            node.ClearField("idle_duration_ms")
+        self.digest = hashlib.blake2b(state.SerializeToString(deterministic=True), digest_size=16).digest()
+        self._state = state
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Word):
+            return NotImplemented
+        return self.digest == other.digest and all(abs(a - b) < JITTER for a, b in zip(self.idle, other.idle, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Sorted by id, each id once. Ray lists dead nodes for a long time."""
+        found: dict[str, Node] = {}
+        for node, idle in zip(self._state.node_states, self._seconds, strict=True):
+            if node.node_id:
+                found.setdefault(node.node_id.hex(), read_node(node, idle))
+        return tuple(found[node] for node in sorted(found))
+
+    @cached_property
+    def demand(self) -> Demand:
+        return Demand(
+            requests=tuple(counted(self._state.pending_resource_requests)),
+            gangs=tuple(gang(each) for each in self._state.pending_gang_resource_requests),
+            floor=tuple(request for each in self._state.cluster_resource_constraints for request in counted(each.resource_requests)),
+        )
+
+    @property
+    def waits(self) -> bool:
+        """Does anything wait for room?"""
+        return bool(self._state.pending_resource_requests or self._state.pending_gang_resource_requests)
+
+
+def seconds(node: Any) -> float:
+    """How long it has been idle."""
+    return float(min(max(node.idle_duration_ms, 0) / 1000, LONGEST_IDLE))
+
+
+def read_node(node: Any, idle: float) -> Node:
+    """A status that nobody knows is one of a node that works: it is then left alone."""
+    dynamic = {**node.dynamic_labels}
+    return Node(
+        node=node.node_id.hex(),
+        pod=node.instance_id,
+        state=STATES.get(node.status, State.RUNNING),
+        idle=idle,
+        total=resources(node.total_resources),
+        available=resources(node.available_resources),
+        labels=tuple(sorted({**node.labels, **dynamic}.items())),
+        gangs=frozenset(name for name in dynamic if name.startswith(GANG)),
+    )
+
+
+def counted(several: Any) -> Iterator[Request]:
+    for each in several:
+        if each.count > 0:
+            yield request(each.request, min(each.count, MOST_OF_A_SHAPE))
+
+
+def request(message: Any, count: int = 1) -> Request:
+    return Request(resources(message.resources_bundle), count, tuple(selector(each) for each in message.label_selectors))
+
+
+def selector(message: Any) -> Selector:
+    """An operator that is unknown is fulfilled by no node."""
+    return tuple(
+        Requirement(each.label_key, tuple(each.label_values) if each.operator in (IN, NOT_IN) else (), each.operator == NOT_IN)
+        for each in message.label_constraints
+    )
+
+
+def gang(message: Any) -> Gang:
+    """Newer Rays send alternatives, of which their own autoscaler takes the first as well."""
+    bundles = message.bundle_selectors[0].resource_requests if message.bundle_selectors else message.requests
+    named = message.details.partition(":")[2].partition("|")[0]
+    return Gang(
+        id=next((each.anti_affinity.label_name for bundle in bundles for each in bundle.placement_constraints), ""),
+        strategy=STRATEGIES.get(named) or placed(bundles),
+        bundles=tuple(request(bundle) for bundle in bundles),
+        details=message.details[:256],
+    )
+
+
+def placed(bundles: Any) -> Strategy:
+    """The strategy that the constraints of bundles amount to, where no text names it."""
+    constraints = [each for bundle in bundles for each in bundle.placement_constraints]
+    if any(each.HasField("anti_affinity") for each in constraints):
+        return Strategy.STRICT_SPREAD
+    return Strategy.STRICT_PACK if any(each.HasField("affinity") for each in constraints) else Strategy.PACK
