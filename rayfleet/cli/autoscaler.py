@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rayfleet.cli.explain import name_of
 from rayfleet.cli.failure import Failure
+from rayfleet.cli.logs import CLUSTER_WORDS
 from rayfleet.cli.options import api_options, client_of, connection_of, namespace_option, state_of
 from rayfleet.cli.output import columns, dump_json, dump_yaml
 
@@ -49,6 +49,13 @@ def command(target: str, output: str | None, namespace: str | None, **api: Any) 
         click.echo(dump_json(found) if output == "json" else dump_yaml(found), nl=output == "json")
     else:
         show(found)
+
+
+def name_of(target: str) -> str:
+    word, slash, name = target.rpartition("/")
+    if (slash and word.lower() not in CLUSTER_WORDS) or not name:
+        raise click.UsageError(f"{target!r} is not autoscaled here; write a RayCluster's NAME or raycluster/NAME")
+    return name
 
 
 async def read(client: Client, state: State, namespace: str, name: str) -> Obj:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rayfleet.autoscaling.metrics import measure as measure_sizes
 from rayfleet.raycluster.metrics import measure
 from rayfleet.rayjob.metrics import measure as measure_jobs
 from rayfleet.rayservice.metrics import measure as measure_services
@@ -14,8 +15,10 @@ def test_every_metric_is_documented_with_its_type_and_labels_and_nothing_else_is
     metrics.measure(measure, ())
     metrics.measure(measure_services, ())
     metrics.measure(measure_jobs, ())
+    metrics.measure(measure_sizes, ())
     told = [line.split()[2:] for line in metrics.text().decode().splitlines() if line.startswith("# TYPE")]
-    labels = {gauge.name: set(gauge.labels) for gauge in (*measure(()), *measure_services(()), *measure_jobs(()), *metrics._peers.totals())}
+    measured = (*measure(()), *measure_services(()), *measure_jobs(()), *measure_sizes(()))
+    labels = {gauge.name: set(gauge.labels) for gauge in (*measured, *metrics._peers.totals())}
     for collector in metrics.registry._collector_to_names:  # no public way leads to the labels of a metric without samples
         if name := getattr(collector, "_name", ""):
             labels[f"{name}_total" if collector._type == "counter" else name] = set(collector._labelnames)
