@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from deploy.objects import TEAM_NAMESPACE, Object, cluster_wide, gates, single_namespace
-from rayfleet.api.policies import rights_policy, spec_policy
+from rayfleet.api.policies import rights_policy, spec_policies
 from rayfleet.cli.output import dump_yaml
 
 HERE = Path(__file__).resolve().parent
@@ -37,7 +37,7 @@ def policies() -> dict[str, str]:
         what="Optional: nobody makes by way of Ray objects what they could not make themselves. Who may `vouch` for a kind is trusted.",
         file="deploy/policies/rights.yaml",
     )
-    return {"policies/spec.yaml": spec + text(spec_policy()), "policies/rights.yaml": rights + text(rights_policy())}
+    return {"policies/spec.yaml": spec + text(spec_policies()), "policies/rights.yaml": rights + text(rights_policy())}
 
 
 def text(objects: Iterable[Object]) -> str:

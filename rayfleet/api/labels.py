@@ -80,6 +80,12 @@ AUTOSCALING = "rayfleet.dev/autoscaling"
 """On a RayCluster, or what makes one: `sidecar` or `hosted`, whatever the operator's configuration says (`api.scaler`). On a head Pod:
 `hosted` where it was made without Ray's autoscaler beside it."""
 
+CONCURRENCY = "rayfleet.dev/concurrency-policy"
+STARTING_DEADLINE = "rayfleet.dev/starting-deadline-seconds"
+SUCCESSFUL_HISTORY = "rayfleet.dev/successful-jobs-history-limit"
+FAILED_HISTORY = "rayfleet.dev/failed-jobs-history-limit"
+"""On a RayCronJob: what Kubernetes' CronJob has as fields."""
+
 RAY_PODS_SELECTOR = f"{NODE_TYPE} in (head,worker,redis-cleanup)"
 """Which Pods the operator watches, as KubeRay does."""
 

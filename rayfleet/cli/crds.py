@@ -35,8 +35,8 @@ def command(output: str, policies: str | None) -> None:
 
 def manifests(policies: str | None) -> tuple[dict[str, Any], ...]:
     from rayfleet.api.crds import crds
-    from rayfleet.api.policies import rights_policy, spec_policy
+    from rayfleet.api.policies import rights_policy, spec_policies
 
     if policies is None:
         return crds()
-    return spec_policy() if policies == "spec" else rights_policy()
+    return spec_policies() if policies == "spec" else rights_policy()

@@ -15,6 +15,7 @@ from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAY
 from rayfleet.api.names import cron_job_name
 from rayfleet.api.raycronjob import RayCronJob
 from rayfleet.api.rayjob import RayJob
+from rayfleet.api.validation.ray_cron_job import ALLOW
 from rayfleet.cli.situation import Unread, events_about, listed, read_pods, read_situation, told, uid_of
 from rayfleet.diagnosis.cron_jobs import diagnose_cron_job
 from rayfleet.diagnosis.diagnose import PATIENCE, diagnose
@@ -115,4 +116,4 @@ async def with_jobs(client: Client, found: Obj, maker: Maker, unread: Unread) ->
 def is_held(cron: RayCronJob, jobs: tuple[Any, ...]) -> bool:
     """Does a job that runs keep the next one from being made, as its owner wants?"""
     running = any(isinstance(each, RayJob) and policy.active(each) for each in jobs)
-    return policy.starting_deadline(cron.metadata) is not None or (running and policy.concurrency(cron.metadata) != policy.ALLOW)
+    return policy.starting_deadline(cron.metadata) is not None or (running and policy.concurrency(cron.metadata) != ALLOW)

@@ -15,6 +15,7 @@ from rayfleet.api.names import cron_job_name
 from rayfleet.api.raycronjob import RayCronJob
 from rayfleet.api.rayjob import RayJob, RayJobSpec
 from rayfleet.api.validation import validate_cron_job
+from rayfleet.api.validation.ray_cron_job import FORBID, REPLACE
 from rayfleet.planning.actions import Action, Create, Delete, Subject
 from rayfleet.planning.clock import parse_rfc3339, rfc3339
 from rayfleet.planning.plan import Event, Plan, StatusWrite
@@ -77,9 +78,9 @@ def begin(observed: Observed, cron: RayCronJob, jobs: tuple[RayJob, ...], due: f
     """The job that is due, unless one that runs is in its way."""
     running = [job for job in jobs if policy.active(job)]
     how = policy.concurrency(cron.metadata)
-    if running and how == policy.FORBID:
+    if running and how == FORBID:
         return []
-    if running and how == policy.REPLACE:
+    if running and how == REPLACE:
         return [remove(job, "the next job is due") for job in running if not job.metadata.deletion_timestamp]
     return [create(cron, due)]
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rayfleet.api.fault import Fault, shown
+from rayfleet.api.labels import CONCURRENCY, FAILED_HISTORY, STARTING_DEADLINE, SUCCESSFUL_HISTORY
 from rayfleet.api.meta import ObjectMeta
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation.choices import one_of
+from rayfleet.api.validation.ray_cron_job import ALLOW, POLICIES
 
-CONCURRENCY = "rayfleet.dev/concurrency-policy"
-STARTING_DEADLINE = "rayfleet.dev/starting-deadline-seconds"
-SUCCESSFUL_HISTORY = "rayfleet.dev/successful-jobs-history-limit"
-FAILED_HISTORY = "rayfleet.dev/failed-jobs-history-limit"
-ALLOW, FORBID, REPLACE = "Allow", "Forbid", "Replace"
-POLICIES = (ALLOW, FORBID, REPLACE)
 ENDED = ("Complete", "Failed")
 
 

@@ -84,12 +84,14 @@ def test_render_and_plan_take_the_environment_as_the_operator_does(invoke: Invok
 
 
 def test_admission_policies_are_printed_in_place_of_the_crds(invoke: Invoke) -> None:
-    for words, name in ((("--policies",), "rayclusters.rayfleet.dev"), (("--policies", "rights"), "rights.rayfleet.dev")):
+    kinds = ("rayclusters", "rayservices", "rayjobs", "raycronjobs")
+    for words, names in (
+        (("--policies",), [f"{kind}.rayfleet.dev" for kind in kinds]),
+        (("--policies", "rights"), ["rights.rayfleet.dev"]),
+    ):
         found = list(yaml.safe_load_all(invoke("crds", *words).output))
-        assert [(each["kind"], each["metadata"]["name"]) for each in found] == [
-            ("ValidatingAdmissionPolicy", name),
-            ("ValidatingAdmissionPolicyBinding", name),
-        ]
+        pairs = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+        assert [(each["kind"], each["metadata"]["name"]) for each in found] == [(kind, name) for name in names for kind in pairs]
     assert "CustomResourceDefinition" in invoke("crds").output
 
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from deploy.generate import policies
+from rayfleet.api.policies import SpecPolicy
+from rayfleet.sim.ideal import refusals as operator_refuses
 from testbed.control_plane import ControlPlane
 from tests.api.cases import GOOD
+from tests.api.policy import CRON_JOBS, JOBS, SERVICES, refusals
+from tests.api.test_policies import RIGHT, WRONG, as_kind
+from tests.api.test_validation import ALL_GATES
 from tests.local.waiting import eventually
 from tests.testbed.place import Place, cluster
 from tests.testbed.planes import NewControlPlane
@@ -21,6 +27,7 @@ pytestmark = pytest.mark.testbed
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CLUSTERS = "ray.io/v1/rayclusters"
 BAD_NAME = "a" * 54
+NUMBERS = count()  # of namespaces: the last one may still be going
 
 
 @pytest.mark.parametrize("name", sorted(policies()))
@@ -40,7 +47,7 @@ def guarded(new_control_plane: NewControlPlane) -> ControlPlane:
 @pytest.fixture
 def place(guarded: ControlPlane, request: pytest.FixtureRequest) -> Iterator[Place]:
     """With the policies of the test's mark in force; before them a cluster `old` with a name that is fine and a bad size is stored."""
-    made = Place(guarded, f"guarded-{request.param}").make()
+    made = Place(guarded, f"guarded-{request.param}-{next(NUMBERS)}").make()
     old = cluster("old", 1)
     old["spec"]["workerGroupSpecs"][0] |= {"minReplicas": 5, "maxReplicas": 2}
     eventually(lambda: guarded.request("POST", made.path(CLUSTERS), old)[0] == 201, 30.0, "the last test's policy is forgotten")
@@ -90,6 +97,25 @@ def test_a_wrong_spec_is_refused_by_the_api_server_itself(place: Place) -> None:
     place.plane.request("DELETE", path)
     assert place.plane.request("PATCH", path, {"metadata": {"finalizers": None}}, kind=merge)[0] == 200
     eventually(lambda: place.plane.answers(path) == 404, 10.0)
+
+
+@pytest.mark.parametrize("place", ["spec"], indirect=True)
+@pytest.mark.parametrize("policy", [SERVICES, JOBS, CRON_JOBS], ids=lambda policy: policy.resource.kind)
+def test_of_every_kind_what_is_wrong_is_refused_and_what_is_good_is_not(place: Place, policy: SpecPolicy) -> None:
+    path = f"{place.path(f'ray.io/v1/{policy.resource.plural}')}?dryRun=All"
+
+    def attempt(document: dict[str, Any]) -> tuple[int, str]:
+        metadata = {**document["metadata"], "namespace": place.name}
+        code, answer = place.plane.request("POST", path, {**as_kind(policy, document), "metadata": metadata})
+        return code, answer.get("message", "")
+
+    wrong = [document for document in WRONG[policy] if refusals(document, policy)]
+    eventually(lambda: all(attempt(document)[0] in (400, 422) for document in wrong), 30.0, "all that is wrong is refused")
+    assert any(f"ValidatingAdmissionPolicy '{policy.name}'" in attempt(document)[1] for document in wrong)
+    assert warnings(place.plane, policy.name) == []
+    for document in RIGHT[policy]:
+        if not operator_refuses(as_kind(policy, document), ALL_GATES, 0.0):
+            assert attempt(document) == (201, ""), document
 
 
 @pytest.mark.parametrize("place", ["rights"], indirect=True)

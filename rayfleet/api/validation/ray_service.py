@@ -56,7 +56,8 @@ def cluster_faults(service: RayService) -> Iterator[Fault]:
     if spec.upgrade_strategy and spec.upgrade_strategy.type:
         yield Fault(f"{CLUSTER}.upgradeStrategy.type", "a RayService replaces its cluster itself", "leave it out")
     given = spec.head_group_spec.head_service
-    metadata = ({} if absent(given) else msgspec.json.decode(given)).get("metadata") or {}
+    written = {} if absent(given) else msgspec.json.decode(given)
+    metadata = written.get("metadata") if isinstance(written, dict) else None
     if isinstance(metadata, dict) and metadata.get("name"):
         path = f"{CLUSTER}.headGroupSpec.headService.metadata.name"
         yield Fault(path, f"{shown(metadata['name'])}: two clusters of one service would share it", "leave it out")

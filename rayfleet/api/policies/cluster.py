@@ -1,43 +1,15 @@
-"""ValidatingAdmissionPolicies: what neither the schema nor a rule of the CRDs can say, told by the API server itself, without a webhook.
-
-`spec_policy` refuses at once what the operator would refuse later (`rayfleet.api.validation`). `rights_policy` is optional: through the
-operator nobody gets more than they could make themselves.
-Source of the form: https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
-"""
+"""What is wrong with a cluster's spec, wherever it stands: `variables.spec` is the spec, `object` the whole RayCluster, RayJob, ..."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-from rayfleet.api.meta import RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES
-from rayfleet.api.names import CLUSTER_NAME_LIMIT
-
-Manifest = dict[str, Any]
-SPEC_POLICY = "rayclusters.rayfleet.dev"
-RIGHTS_POLICY = "rights.rayfleet.dev"
-KINDS = (RAYCLUSTERS, RAYJOBS, RAYSERVICES, RAYCRONJOBS)
-
-
-class Check(NamedTuple):
-    """`expression` in CEL is true for what is good; `message` says what must be."""
-
-    expression: str
-    message: str
-
-
-class Variable(NamedTuple):
-    name: str
-    expression: str
-
+from rayfleet.api.policies.form import Check, Variable
 
 WORD = "[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?"
 LABEL = "[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
 PREFIX = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 V2_SWITCH = "RAY_enable_autoscaler_v2"
 
-SPEC_VARIABLES = (
-    Variable("spec", "has(object.spec) ? object.spec : {}"),
+VARIABLES = (
     Variable("head", "has(variables.spec.headGroupSpec) ? variables.spec.headGroupSpec : {}"),
     Variable("workers", "has(variables.spec.workerGroupSpecs) ? variables.spec.workerGroupSpecs : []"),
     Variable("groups", "[variables.head] + variables.workers"),
@@ -61,14 +33,6 @@ SPEC_VARIABLES = (
 )
 
 NAMES = (
-    Check(
-        f"size(object.metadata.name) <= {CLUSTER_NAME_LIMIT}",
-        f"metadata.name: at most {CLUSTER_NAME_LIMIT} characters are allowed, or the names of its Services would be too long",
-    ),
-    Check(
-        "object.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
-        "metadata.name: it must start with a lower-case letter, end with a letter or digit, and hold only these and hyphens",
-    ),
     Check(
         "variables.workers.all(g, has(g.groupName) && g.groupName != '')",
         "spec.workerGroupSpecs[].groupName: each worker group needs a name",
@@ -176,89 +140,4 @@ FAULT_TOLERANCE = (
         "spec.gcsFaultToleranceOptions.storage: belongs to the backend rocksdb; set backend: rocksdb, or leave it out",
     ),
 )
-SPEC_CHECKS = (*NAMES, *SIZES, *GROUPS, *AUTOSCALING, *FAULT_TOLERANCE)
-
-# What Ray's autoscaler writes, whose account may do nothing else: how many Pods of a shape that was checked already, and which go first.
-SCALING = "['replicas', 'scaleStrategy']"
-RIGHTS_VARIABLES = (
-    Variable("job", "has(object.spec.jobTemplate) ? object.spec.jobTemplate : object.spec"),
-    Variable(
-        "cluster",
-        "has(variables.job.rayClusterSpec) ? variables.job.rayClusterSpec : "
-        "has(object.spec.rayClusterConfig) ? object.spec.rayClusterConfig : object.spec",
-    ),
-    Variable("head", "has(variables.cluster.headGroupSpec) ? variables.cluster.headGroupSpec : {}"),
-    Variable(
-        "vouched", "authorizer.group('ray.io').resource(request.resource.resource).namespace(request.namespace).check('vouch').allowed()"
-    ),
-)
-
-
-def may(group: str, resource: str) -> str:
-    return f"authorizer.group('{group}').resource('{resource}').namespace(request.namespace).check('create').allowed()"
-
-
-RIGHTS_CHECKS = (
-    Check(f"variables.vouched || {may('', 'pods')}", "you may not create Pods in this namespace, and so no Ray objects, which make Pods"),
-    Check(
-        f"variables.vouched || {may('', 'services')}",
-        "you may not create Services in this namespace, and so no Ray objects, which make Services",
-    ),
-    Check(
-        "variables.vouched || !has(variables.head.enableIngress) || !variables.head.enableIngress || "
-        + may("networking.k8s.io", "ingresses"),
-        "headGroupSpec.enableIngress: you may not create Ingresses in this namespace",
-    ),
-)
-SAME_GROUPS = (
-    "has(object.spec.workerGroupSpecs) && has(oldObject.spec.workerGroupSpecs) && "
-    "size(object.spec.workerGroupSpecs) == size(oldObject.spec.workerGroupSpecs) && "
-    "object.spec.workerGroupSpecs.all(g, oldObject.spec.workerGroupSpecs.exists(o, o.groupName == g.groupName && "
-    f"g.all(k, k in {SCALING} || k in o && o[k] == g[k]) && o.all(k, k in {SCALING} || k in g)))"
-)
-SAME_REST = (
-    "object.spec.all(k, k == 'workerGroupSpecs' || k in oldObject.spec && oldObject.spec[k] == object.spec[k]) && "
-    "oldObject.spec.all(k, k == 'workerGroupSpecs' || k in object.spec)"
-)
-NEW_SPEC = "oldObject == null || object.spec != oldObject.spec"
-MORE_THAN_SCALED = f"oldObject == null || !({SAME_GROUPS} && {SAME_REST}) && object.spec != oldObject.spec"
-
-
-def spec_policy() -> tuple[Manifest, Manifest]:
-    """The policy and its binding. What is stored already is judged only when its spec changes, so that it can always be let go."""
-    conditions = [{"name": "the-spec-is-new", "expression": NEW_SPEC}]
-    return policy(SPEC_POLICY, [RAYCLUSTERS.plural], conditions, SPEC_VARIABLES, SPEC_CHECKS, "Invalid"), binding(SPEC_POLICY)
-
-
-def rights_policy() -> tuple[Manifest, Manifest]:
-    """The policy and its binding. Whoever may `vouch` for a kind in a namespace (a verb of RBAC) is trusted there: a queue, for example."""
-    conditions = [{"name": "more-than-scaled", "expression": MORE_THAN_SCALED}]
-    kinds = [kind.plural for kind in KINDS]
-    return policy(RIGHTS_POLICY, kinds, conditions, RIGHTS_VARIABLES, RIGHTS_CHECKS, "Forbidden"), binding(RIGHTS_POLICY)
-
-
-def policy(
-    name: str, kinds: list[str], conditions: list[dict[str, str]], variables: Sequence[Variable], checks: Sequence[Check], reason: str
-) -> Manifest:
-    rule = {"apiGroups": ["ray.io"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": kinds}
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": name},
-        "spec": {
-            "failurePolicy": "Fail",
-            "matchConstraints": {"matchPolicy": "Equivalent", "resourceRules": [rule]},
-            "matchConditions": conditions,
-            "variables": [{"name": each.name, "expression": each.expression} for each in variables],
-            "validations": [{"expression": each.expression, "message": each.message, "reason": reason} for each in checks],
-        },
-    }
-
-
-def binding(name: str) -> Manifest:
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": name},
-        "spec": {"policyName": name, "validationActions": ["Deny"]},
-    }
+CHECKS = (*NAMES, *SIZES, *GROUPS, *AUTOSCALING, *FAULT_TOLERANCE)
