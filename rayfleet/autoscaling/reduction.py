@@ -86,15 +86,16 @@ def surplus(found: Reduction, each: Holding, out: Departures) -> None:
 
 
 def above(found: Reduction, holdings: Mapping[str, Holding], ceiling: int, out: Departures) -> None:
-    asked = {drain.pod for drain in found.drains} | {pod for pods in found.delete.values() for pod in pods}
-    several = [
-        (each.group, replica)
-        for each in holdings.values()
-        for replica in (*each.coming, *each.joined)
-        if not any(host.pod in asked for host in replica.instances)
-    ]
-    pods = sum(group.hosts for group, _ in several) - ceiling
-    if pods > 0:
+    """Each group keeps its minimum."""
+    several: list[tuple[Group, Replica]] = []
+    pods = -max(ceiling, 0)
+    for each in holdings.values():
+        taken = {drain.pod for drain in found.drains} | set(found.delete.get(each.group.name, ()))
+        kept = [replica for replica in (*each.coming, *each.joined) if not any(host.pod in taken for host in replica.instances)]
+        spare = max(0, len(kept) - each.group.min_replicas)
+        several += [(each.group, replica) for replica in sorted(kept, key=least_useful)[:spare]]
+        pods += len(kept) * each.group.hosts
+    if pods > 0 and several:
         hosts = max(group.hosts for group, _ in several)
         shed(found, several, -(-pods // hosts), f"the cluster may have {ceiling} workers", out)
 

@@ -65,7 +65,7 @@ class Holding:
 def sane(groups: Iterable[Group]) -> dict[str, Group]:
     """By name, the first of several; numbers that make no sense are moved to the next that do, and the maximum wins."""
     found: dict[str, Group] = {}
-    for group in sorted(groups, key=lambda each: (each.name, each.max_replicas, each.min_replicas, each.replicas)):
+    for group in sorted(groups, key=lambda each: (each.name, repr(each))):
         most = min(max(group.max_replicas, 0), MOST)
         least = min(max(group.min_replicas, 0), most)
         found.setdefault(group.name, replace(group, max_replicas=most, min_replicas=least, hosts=max(group.hosts, 1)))
@@ -90,10 +90,14 @@ ORDER = (State.RUNNING, State.IDLE, State.DRAINING, State.LAUNCHING, State.PENDI
 
 def once(instances: Iterable[Instance]) -> list[Instance]:
     """By name; of several with one name that which could hold the most work."""
-    found: dict[str, Instance] = {}
-    for each in sorted(instances, key=lambda each: (each.pod, ORDER.index(each.state), each.node, each.group, each.replica)):
-        found.setdefault(each.pod, each)
-    return list(found.values())
+    by_name: dict[str, list[Instance]] = {}
+    for each in instances:
+        by_name.setdefault(each.pod, []).append(each)
+    return [min(several, key=likely) if len(several) > 1 else several[0] for _, several in sorted(by_name.items())]
+
+
+def likely(each: Instance) -> tuple[int, str]:
+    return ORDER.index(each.state), repr(replace(each, gangs=frozenset())) + repr(sorted(each.gangs))
 
 
 def holding(group: Group, replicas: list[Replica], departures: Departures) -> Holding:

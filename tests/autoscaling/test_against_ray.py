@@ -9,7 +9,7 @@ import pytest
 
 from tests.autoscaling.against_ray import Outcome, case, ours, rays
 
-CASES, APART = 500, 50
+CASES, APART = 2000, 200
 
 
 def unmet(outcome: Outcome) -> tuple[int, int, int]:
