@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rayfleet.api import labels
 from rayfleet.cli.failure import Failure
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Draft:
     @property
     def cluster(self) -> str:
         """The cluster that is there already; "" when it gets its own."""
-        return str((self.body["spec"].get("clusterSelector") or {}).get("ray.io/cluster") or "")
+        return str((self.body["spec"].get("clusterSelector") or {}).get(labels.CLUSTER) or "")
 
     @property
     def is_brought(self) -> bool:
@@ -111,13 +112,13 @@ def from_file(file: str) -> Obj:
 def new(asked: Asked) -> Obj:
     spec: Obj = {"submissionMode": "HTTPMode"}
     if asked.cluster:
-        spec["clusterSelector"] = {"ray.io/cluster": asked.cluster}
+        spec["clusterSelector"] = {labels.CLUSTER: asked.cluster}
     else:
         spec["rayClusterSpec"] = cluster_spec(asked)
         if not asked.keep:
             spec |= {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": TTL}
     name = f"job-{''.join(secrets.choice(ALPHABET) for _ in range(5))}"
-    notes = {"annotations": {"rayfleet.dev/retry-policy": "SameCluster"}} if asked.cluster and asked.retries else {}
+    notes = {"annotations": {labels.RETRY_POLICY: "SameCluster"}} if asked.cluster and asked.retries else {}
     return {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": name, **notes}, "spec": spec}
 
 

@@ -105,7 +105,6 @@ SETTINGS = (
         TRUTH,
         env="DELETE_RAYJOB_CR_AFTER_JOB_FINISHES",
         told="Delete a RayJob when its job has ended.",
-        unused=LATER,
     ),
     Setting("enable_metrics", TRUTH, ("--enable-metrics",), told="KubeRay's own metrics among the others [default: true]."),
     Setting("qps", RATE, ("--qps",), told="Requests a second.", unused=FLOW),
@@ -130,9 +129,7 @@ SETTINGS = (
     ),
     Setting("use_ingress_on_openshift", TRUTH, env="USE_INGRESS_ON_OPENSHIFT", told="An Ingress, not a Route, on OpenShift."),
     Setting("enable_random_pod_delete", TRUTH, env="ENABLE_RANDOM_POD_DELETE", told="Remove surplus workers of autoscaled groups as well."),
-    Setting(
-        "enable_gcs_ft_redis_cleanup", TRUTH, env="ENABLE_GCS_FT_REDIS_CLEANUP", told="Clean Redis when a cluster is deleted.", unused=LATER
-    ),
+    Setting("enable_gcs_ft_redis_cleanup", TRUTH, env="ENABLE_GCS_FT_REDIS_CLEANUP", told="Clean Redis when a cluster is deleted."),
     Setting(
         "enable_zero_downtime",
         TRUTH,
@@ -152,14 +149,12 @@ SETTINGS = (
         SECONDS,
         env="RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS",
         told="How long a RayJob's status may lag behind its job.",
-        unused=LATER,
     ),
     Setting(
         "ray_job_status_check_timeout_seconds",
         SECONDS,
         env="RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS",
         told="How long a job's status may be unknown.",
-        unused=LATER,
     ),
     Setting("gcs_wait_period_seconds", whole(1, 3600), told="How often a waiting worker asks for the head."),
     Setting(
@@ -178,7 +173,6 @@ SETTINGS = (
 )
 UNUSED_GATES = {
     "RayClusterStatusConditions": "not used: conditions are always written",
-    "RayCronJob": LATER,
     "SidecarSubmitterRestart": LATER,
     "KubernetesWAS": LATER,
 }

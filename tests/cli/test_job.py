@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -164,6 +166,21 @@ def test_ctrl_c_leaves_a_job_that_runs_and_removes_one_that_nobody_would_submit(
         assert "rayfleet job logs a -f" in told and "rayfleet job stop a" in told and "a" in fake.jobs
     else:
         assert "was not submitted yet" in told and not fake.jobs
+
+
+def test_colours_and_what_turns_are_for_a_terminal_alone(place: tuple[FakeRay, str]) -> None:
+    fake, kubeconfig = place
+    words = [sys.executable, "-m", "rayfleet", "job", "submit", "--kubeconfig", kubeconfig]
+    plain = subprocess.run([*words, "--name", "a", *PROGRAM], capture_output=True, text=True, timeout=60)
+    master, terminal = pty.openpty()
+    drawn = subprocess.run(
+        [*words, "--name", "b", *PROGRAM], stdout=subprocess.PIPE, stderr=terminal, env={**os.environ, "TERM": "xterm"}, timeout=60
+    )
+    os.close(terminal)
+    assert "\x1b" not in plain.stdout + plain.stderr and plain.stderr.endswith("rayjob.ray.io/a SUCCEEDED\n")
+    assert drawn.stdout.decode() == fake.log
+    seen = os.read(master, 65536)
+    assert b"\x1b[32mrayjob.ray.io/b SUCCEEDED" in seen and b"Initializing on RayCluster one" in seen
 
 
 def test_the_log_of_a_job_is_shown_and_followed_to_its_end(fake: FakeRay, job: Job) -> None:

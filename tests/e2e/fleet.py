@@ -40,6 +40,9 @@ class Ground(Protocol):
     def kill_operator(self) -> None:
         """By SIGKILL. Another one starts."""
 
+    def command(self, *words: str) -> list[str]:
+        """`rayfleet` with these words, as its user types it."""
+
     def told(self) -> str: ...
 
 

@@ -10,7 +10,7 @@ from tests.local.fleet import Fleet, kill
 
 class Laptop:
     def __init__(self, fleet: Fleet) -> None:
-        self.fleet, self.request = fleet, fleet.request
+        self.fleet, self.request, self.command = fleet, fleet.request, fleet.command
 
     def dashboard(self, cluster: dict[str, Any]) -> str:
         """On this machine, where the door has it."""

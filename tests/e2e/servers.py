@@ -149,6 +149,10 @@ class Site:
         status = cluster["status"]
         return f"http://{status['head']['podIP']}:{status['endpoints']['dashboard']}"
 
+    def command(self, *words: str) -> list[str]:
+        """`rayfleet` with these words, as admin."""
+        return [sys.executable, "-m", "rayfleet", *words, "--kubeconfig", str(self.server.admin_kubeconfig())]
+
     def told(self) -> str:
         """The end of each log, for who looks into a failure."""
         logs = sorted(self.server.directory.glob("*.log"))
