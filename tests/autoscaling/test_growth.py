@@ -160,3 +160,10 @@ def test_a_node_that_is_drained_holds_nothing_and_is_replaced() -> None:
 def test_an_idle_node_that_waits_for_its_end_serves_demand_instead() -> None:
     decision = decided(tasks(1), group(replicas=1), idle("a", 600))
     assert (sizes(decision), decision.drains) == ({"small": 1}, ())
+
+
+def test_tasks_that_all_differ_are_rounded_up_and_all_get_room() -> None:
+    demand = Demand(tuple(tasks(1, cpu=1 + number / 10_000) for number in range(3000)))
+    decision = decided(demand, group(max_replicas=10_000))
+    assert not decision.infeasible
+    assert sizes(decision) == {"small": 1000}
