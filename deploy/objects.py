@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rayfleet.api.crds import crds
-from rayfleet.cli.rights import BASE, ELECTION, GATED, GATEWAYS, RIVALS, ROUTES, TOKENS, Right, rules
+from rayfleet.cli.rights import BASE, ELECTION, GATED, RIVALS, ROUTES, TOKENS, Right, rules
 from rayfleet.version import VERSION
 
 NAME = "rayfleet"
@@ -28,7 +28,7 @@ def cluster_wide() -> list[Object]:
         *crds(),
         namespace(place, {"pod-security.kubernetes.io/enforce": "restricted"}),
         account(place),
-        *grant("ClusterRole", NAME, (*BASE, *ROUTES, *GATEWAYS, *RIVALS), place),
+        *grant("ClusterRole", NAME, (*BASE, *ROUTES, *RIVALS), place),
         *grant("ClusterRole", TOKEN_ROLE, TOKENS, place),
         *grant("Role", NAME, ELECTION, place),
         service(place),
@@ -42,7 +42,7 @@ def single_namespace(place: str = TEAM_NAMESPACE) -> list[Object]:
         *crds(),
         namespace(place, {}),  # no pod security: Ray's Pods live here as well
         account(place),
-        *grant("Role", NAME, (*BASE, *ROUTES, *GATEWAYS, *ELECTION), place),
+        *grant("Role", NAME, (*BASE, *ROUTES, *ELECTION), place),
         *grant("Role", TOKEN_ROLE, TOKENS, place),
         service(place),
         deployment(place, ["--watch-namespace", place]),

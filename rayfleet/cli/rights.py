@@ -109,9 +109,9 @@ GATEWAYS = (
     Right("gateway.networking.k8s.io", "gateways", CHILD),
     Right("gateway.networking.k8s.io", "httproutes", CHILD),
 )
-"""For RayServices that upgrade step by step; where the Gateway API is not served, the right is worth nothing."""
+"""For RayServices that upgrade step by step; where the Gateway API is not served, the rights are worth nothing."""
 
-BASE = (*CLUSTERS, *SERVICES, *RAY_JOBS, *AUTOSCALING, *HANDED_ON, *CLEANUP, *INGRESS)
+BASE = (*CLUSTERS, *SERVICES, *RAY_JOBS, *AUTOSCALING, *HANDED_ON, *CLEANUP, *INGRESS, *GATEWAYS)
 """Without anything of Secrets."""
 
 WORK = (*BASE, *TOKENS)

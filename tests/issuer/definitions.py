@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -32,11 +33,16 @@ def definition(resource: Resource) -> dict[str, Any]:
 DEFINITIONS = tuple(map(definition, (ISSUERS, CERTIFICATES)))
 
 
-async def install(client: Client) -> None:
-    """Returns when the API server serves both; they may be there already."""
-    for each in DEFINITIONS:
+async def install(client: Client, definitions: Sequence[dict[str, Any]] = DEFINITIONS) -> None:
+    """Returns when the API server serves them; they may be there already."""
+    for each in definitions:
         with suppress(AlreadyExists):
             await client.create(CUSTOMRESOURCEDEFINITIONS, each)
-    for resource in (ISSUERS, CERTIFICATES):
+    for resource in map(served, definitions):
         while not await client.serves(resource):  # noqa: ASYNC110 (nothing tells when)
             await asyncio.sleep(0.05)
+
+
+def served(definition: dict[str, Any]) -> Resource:
+    spec = definition["spec"]
+    return Resource(spec["group"], spec["versions"][0]["name"], spec["names"]["plural"], spec["names"]["kind"])

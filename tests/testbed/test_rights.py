@@ -24,10 +24,12 @@ from rayfleet.planning.plan import Event
 from rayfleet.runtime.events import WINDOW, Recorder
 from rayfleet.runtime.gate import Gate
 from rayfleet.sim.ideal import next_steps
+from rayfleet.sim.service_specs import incremental
 from testbed.audit import Asked
 from testbed.control_plane import ControlPlane
 from testbed.process import Process
-from tests.issuer.definitions import DEFINITIONS
+from tests.gateway.definitions import DEFINITIONS as ROADS
+from tests.issuer.definitions import DEFINITIONS as CERTIFIERS
 from tests.local.waiting import eventually
 from tests.runtime.clocks import ManualClock
 from tests.testbed.operator import Operators
@@ -50,6 +52,7 @@ FOREIGN: dict[str, dict[str, Any]] = {
     },
     "networking.k8s.io/v1/ingresses": {"spec": {"defaultBackend": {"service": {"name": "other", "port": {"number": 1}}}}},
 }
+TAKEN = {names.gateway_name("road"), names.http_route_name("road")}
 NO_REQUEST = {
     ("update", "ray.io/rayclusters/finalizers"),
     ("update", "ray.io/rayservices/finalizers"),
@@ -71,13 +74,13 @@ def used(requests: Iterable[Asked]) -> set[tuple[str, str]]:
 
 @pytest.fixture
 def certified(plane: ControlPlane, tmp_path: Path) -> Iterator[None]:
-    """An issuer in cert-manager's place, and the rights of the gates."""
-    plane.kubectl("apply", "--filename", "-", text="\n---\n".join(map(json.dumps, (*DEFINITIONS, *gates()))))
+    """An issuer in cert-manager's place, the kinds of the Gateway API, and the rights of the gates."""
+    plane.kubectl("apply", "--filename", "-", text="\n---\n".join(map(json.dumps, (*CERTIFIERS, *ROADS, *gates()))))
     plane.kubectl("wait", "--for=condition=Established", "--all", "customresourcedefinitions")
     issuer = Process([sys.executable, "-m", "tests.issuer", "--kubeconfig", str(plane.kubeconfig())], tmp_path / "issuer.log")
     yield
     issuer.kill()
-    plane.kubectl("delete", "--wait=false", "customresourcedefinitions", *(each["metadata"]["name"] for each in DEFINITIONS))
+    plane.kubectl("delete", "--wait=false", "customresourcedefinitions", *(each["metadata"]["name"] for each in (*CERTIFIERS, *ROADS)))
 
 
 async def test_every_right_is_used_and_none_is_missed(operators: Operators, place: Place, certified: None, tmp_path: Path) -> None:
@@ -87,6 +90,7 @@ async def test_every_right_is_used_and_none_is_missed(operators: Operators, plac
     live_a_life(place)
     live_with_a_store(place)
     live_as_a_service(place)
+    live_step_by_step(place)
     live_as_a_job(place)
     live_by_the_clock(place)
     await tell_the_same_again(operators, place)
@@ -230,6 +234,36 @@ def live_as_a_service(place: Place) -> None:
     eventually(lambda: object_of(place, "ray.io/v1/rayservices", "shop").get("status", {}).get("conditions"))
     place.plane.request("DELETE", place.path("ray.io/v1/rayservices", "shop"))
     eventually(lambda: not object_of(place, "ray.io/v1/rayservices", "shop"), 60.0)
+
+
+def live_step_by_step(place: Place) -> None:
+    """Names that are taken, a Gateway and a route that are put right, and their end. Nobody answers at its head: what serves is said by
+    hand."""
+    spec = {**cluster("unused", workers=0)["spec"], "enableInTreeAutoscaling": True}
+    given = {"rayClusterConfig": spec, "upgradeStrategy": incremental()}
+    road = ("ray.io/v1/rayservices", "road")
+    gateway = ("gateway.networking.k8s.io/v1/gateways", names.gateway_name("road"))
+    route = ("gateway.networking.k8s.io/v1/httproutes", names.http_route_name("road"))
+    for (resource, name), kind in ((gateway, "Gateway"), (route, "HTTPRoute")):
+        api = resource.rpartition("/")[0]
+        place.create(resource, {"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": {}})
+    place.create(road[0], {"apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": "road"}, "spec": given})
+    eventually(lambda: object_of(place, *road).get("status", {}).get("pendingServiceStatus", {}).get("rayClusterName"), 30.0)
+    serves = {"rayClusterName": object_of(place, *road)["status"]["pendingServiceStatus"]["rayClusterName"]}
+    code, answer = place.plane.request(
+        "PATCH", place.path(*road) + "/status", {"status": {"activeServiceStatus": serves}}, kind="application/merge-patch+json"
+    )
+    assert code == 200, answer
+    eventually(lambda: {name for _, name in (gateway, route) if any(name in text for text in place.events("NameConflict"))} == TAKEN, 30.0)
+    for taken in (gateway, route):
+        place.plane.request("DELETE", place.path(*taken))
+    eventually(lambda: all(object_of(place, *own).get("metadata", {}).get("ownerReferences") for own in (gateway, route)), 60.0)
+    patch(place, *gateway, {"spec": {"gatewayClassName": "somebodys"}})
+    patch(place, *route, {"spec": {"rules": []}})
+    eventually(lambda: object_of(place, *gateway)["spec"]["gatewayClassName"] == "pretend" and object_of(place, *route)["spec"]["rules"])
+    patch(place, *road, {"spec": {"suspend": True}})
+    eventually(lambda: not object_of(place, *gateway) and not object_of(place, *route), 30.0)
+    place.plane.request("DELETE", place.path(*road))
 
 
 def live_as_a_job(place: Place) -> None:
