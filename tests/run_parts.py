@@ -56,7 +56,7 @@ PARTS: dict[str, list[list[str]]] = {
     "simulator": [[*PYTEST, "tests/sim"], [sys.executable, "-m", "rayfleet.sim.many", "4500", "250", "11112"]],
     "client and runtime": [[*PYTEST, "tests/kube", "tests/runtime", "-m", "not testbed"]],
     "embedded API": [[*PYTEST, "tests/apiserver", "tests/conformance", "-m", "not testbed"]],
-    "parity": [[*PYTEST, "tests/parity", "-m", "not testbed"]],
+    "parity": [[*PYTEST, "tests/parity", "tests/gateway", "-m", "not testbed"]],
     "kubelet": [[*PYTEST, "tests/kubelet", "-m", "not ray and not testbed"]],
     "fleet and commands": [[*PYTEST, "tests/local", "tests/cli", "-m", "not ray and not testbed"]],
     "Kubernetes": [

@@ -83,14 +83,15 @@ def deployment(observed: Observed, member: Member, config: ServeConfig, capacity
 
 def resized(observed: Observed, member: Member, config: ServeConfig, capacity: int) -> Deployment:
     """Of a cluster that the config is not for: what it runs goes on, with another share of its replicas. It is told what it reports itself,
-    as Ray takes a share together with a whole config only."""
+    as Ray takes a share together with a whole config only. One that forgot everything is told again what it was given, if that is known."""
     details = details_of(member)
-    if member.target is None or details is None or member.details is None or not details.applications:
+    known = config.document if is_given(member, config) else {}
+    if member.target is None or details is None or member.details is None or not (details.applications or known):
         return Deployment()
-    document = {**(config.document if is_given(member, config) else reported(details)), CAPACITY: capacity}
+    document = {**(known if known and not differs(details, config) else reported(details)), CAPACITY: capacity}
     act = serve.deploy(document)
     told = member.results.get(act)
-    if has_capacity(details, document) or observed.held_back(scope(member)):
+    if (details.applications and has_capacity(details, document)) or observed.held_back(scope(member)):
         return Deployment()
     if told and isinstance(told.answer, Accepted) and (left := told.at + SETTLED - observed.now) > 0:
         return Deployment(wait=ASK_AGAIN if member.details.at <= told.at else left)
@@ -113,6 +114,11 @@ def sizing(member: Member, target: Target, act: Act, capacity: float | None) -> 
 def is_given(member: Member, config: ServeConfig) -> bool:
     """Was it last given just this config?"""
     return member.cluster.metadata.annotation(labels.SERVE_CONFIG) == config.hash
+
+
+def differs(details: serve.Details, config: ServeConfig) -> bool:
+    """Does it run something else?"""
+    return bool(details.applications) and not reports(details, config)
 
 
 def reported(details: serve.Details) -> dict[str, Any]:

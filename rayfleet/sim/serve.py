@@ -22,10 +22,11 @@ DEPLOYS = 3.0
 
 @dataclass
 class Head:
-    """One head Pod's Serve: what it was told, and when."""
+    """One head Pod's Serve: what it was told, and when; `changed` is when its applications were last others."""
 
     config: dict[str, Any] | None = None
     since: float = 0.0
+    changed: float = 0.0
 
 
 @dataclass
@@ -67,6 +68,8 @@ class FakeServe:
         config: dict[str, Any] = msgspec.json.decode(call.body)
         self.puts.append((name, config))
         if mood != "forgetful" and head.config != config:
+            if head.config is None or head.config["applications"] != config["applications"]:
+                head.changed = self.time()
             head.config, head.since = config, self.time()
         return 200, b""
 
@@ -85,7 +88,7 @@ class FakeServe:
             }
             for status, each in zip(states, config["applications"], strict=True)
         }
-        return {"proxies": {"head": proxy}, "applications": applications, "target_capacity": None}
+        return {"proxies": {"head": proxy}, "applications": applications, "target_capacity": config.get("target_capacity")}
 
     def states(self, name: str, head: Head, number: int) -> list[str]:
         """Of so many applications: they come up one after the other, the last one when all is done."""
@@ -95,6 +98,6 @@ class FakeServe:
         return ["RUNNING" if share >= (index + 1) / number else "DEPLOYING" for index in range(number)]
 
     def running(self, name: str, pod: str) -> bool:
-        """Do its applications run, whatever it says?"""
+        """Do its applications run, whatever it says? They run on while their share of replicas is changed."""
         head = self.heads.get(pod)
-        return head is not None and head.config is not None and not self.stuck.get(name) and self.time() - head.since >= self.deploys
+        return head is not None and head.config is not None and not self.stuck.get(name) and self.time() - head.changed >= self.deploys

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
+import msgspec
+
 from rayfleet.api import labels
 from rayfleet.api.decode import decode_cluster
 from rayfleet.api.rayservice import RayService
@@ -15,9 +17,11 @@ from rayfleet.planning.actions import Action
 from rayfleet.planning.plan import Call
 from rayfleet.ray import serve
 from rayfleet.ray.answer import Accepted, Act, Heard, Target, Unreachable, complaint, read, taken
+from rayfleet.ray.serve_config import ServeConfig, read_config
 from rayfleet.rayservice.clusters import keeps_cluster
 from rayfleet.rayservice.observed import Observed
 from rayfleet.rayservice.plan import plan
+from rayfleet.rayservice.serve import details_of, is_given
 from rayfleet.resources.cluster_hash import is_made_for, lacks_only_groups
 from rayfleet.sim.cache import finish
 from rayfleet.sim.serve import FakeServe
@@ -49,6 +53,7 @@ class Shop(Story):
         self.heads = 0
         self.past: deque[tuple[Any, ...]] = deque(maxlen=6)
         self.led: str = ""
+        self.shares: dict[str, int] = {}
         self.ran: dict[str, float] = {}
         self.lost: set[str] = set()
 
@@ -57,7 +62,7 @@ class Shop(Story):
         observed = self.observed()
         made = plan(observed)
         for call in made.calls:
-            self.hold(is_told_rightly(observed, call.target.cluster.name), f"the config goes to {call.target.cluster.name}")
+            self.hold(is_told_rightly(observed, call), f"the config goes to {call.target.cluster.name}")
         self.apply(made)
         return made
 
@@ -65,11 +70,11 @@ class Shop(Story):
         """A second operator, whose caches are some writes behind, and who heard nothing of Ray."""
         if len(self.past) < 2:
             return False
-        now = (self.service, self.clusters, self.services, self.pods, self.says, self.results)
-        self.service, self.clusters, self.services, self.pods = copy.deepcopy(self.dice.choice(list(self.past)))
+        now = (*self.view(), self.says, self.results)
+        self.service, self.clusters, self.services, self.pods, self.gateways, self.routes = copy.deepcopy(self.dice.choice(list(self.past)))
         self.says, self.results = {}, {}
         made = plan(self.observed()) if self.service is not None else None
-        self.service, self.clusters, self.services, self.pods, self.says, self.results = now
+        self.service, self.clusters, self.services, self.pods, self.gateways, self.routes, self.says, self.results = now
         if made is not None and self.service is not None:
             self.crash_at = None
             self.apply(made)
@@ -99,13 +104,26 @@ class Shop(Story):
         if not holds:
             raise Broken(what)
 
+    def view(self) -> tuple[Any, ...]:
+        return self.service, self.clusters, self.services, self.pods, self.gateways, self.routes
+
     def after_write(self) -> None:
-        self.past.append(copy.deepcopy((self.service, self.clusters, self.services, self.pods)))
+        self.past.append(copy.deepcopy(self.view()))
         self.hold(len(self.names) <= 2, f"{len(self.names)} clusters live: {self.names}")
         led = self.led_to
         if led and self.led and led != self.led and self.led in self.clusters and self.led not in self.lost:
             self.hold(self.now - self.ran.get(led, -1e9) <= 30.0, f"the traffic moved from {self.led} to {led}, which does not serve")
         self.led = led or self.led
+        self.share()
+
+    def share(self) -> None:
+        """Whoever is given more of the traffic serves, unless nobody does."""
+        before, self.shares = self.shares, self.weights
+        self.hold(not self.shares or sum(self.shares.values()) == 100, f"the weights are {self.shares}")
+        for name, weight in self.shares.items():
+            others = [other for other in self.shares if other != name and other in self.clusters and other not in self.lost]
+            if weight > before.get(name, 0) and before and others:
+                self.hold(self.now - self.ran.get(name, -1e9) <= 30.0, f"{weight} % of the traffic go to {name}, which does not serve")
 
     # the others
     def hear(self) -> None:
@@ -174,6 +192,8 @@ class Shop(Story):
         for _ in range(seconds):
             self.now += 1.0
             self.grow()
+            if self.dice.random() < 0.5:
+                self.accept()
             self.hear()
             try:
                 for _ in range(12):
@@ -187,9 +207,15 @@ def is_head(pod: Mapping[str, Any]) -> bool:
     return bool(pod["metadata"]["labels"][labels.NODE_TYPE] == labels.HEAD)
 
 
-def is_told_rightly(observed: Observed, name: str) -> bool:
-    """Is this cluster made for the spec that the config came with?"""
-    member, service = observed.member(name), observed.service
+def is_told_rightly(observed: Observed, call: Call) -> bool:
+    """Is this cluster made for the spec that the config came with, or told what it says that it runs?"""
+    member, service = observed.member(call.target.cluster.name), observed.service
     assert member is not None and isinstance(service, RayService)
-    spec = service.spec.ray_cluster_config
+    spec, details = service.spec.ray_cluster_config, details_of(member)
+    applications = [found.deployed_app_config for found in details.applications.values()] if details else []
+    if applications and {"applications": applications}.items() <= msgspec.json.decode(call.message.body).items():
+        return True
+    config = read_config(service.spec.serve_config_v2)
+    if not applications and isinstance(config, ServeConfig) and is_given(member, config):
+        return True
     return is_made_for(member.cluster, spec) or lacks_only_groups(member.cluster, spec) or keeps_cluster(service, zero_downtime=True)

@@ -21,7 +21,7 @@ from rayfleet.api.rayservice import RayService
 from rayfleet.resources.cluster_hash import is_made_for
 from rayfleet.sim.seeds import run_seeds
 from rayfleet.sim.service_shop import Shop
-from rayfleet.sim.service_specs import CONFIG, cluster_spec, group
+from rayfleet.sim.service_specs import CONFIG, cluster_spec, group, incremental
 from rayfleet.sim.store import encoded
 
 STEPS = 30
@@ -36,10 +36,38 @@ def some(shop: Shop) -> str | None:
 
 def edit(**spec: Any) -> Callable[[Shop], bool]:
     def fault(shop: Shop) -> bool:
-        shop.edit(**{name: shop.dice.choice(values) for name, values in spec.items()})
+        change(shop, **{name: shop.dice.choice(values) for name, values in spec.items()})
         return True
 
     return fault
+
+
+def change(shop: Shop, **spec: Any) -> None:
+    """As its writer knows that steps need the autoscaler."""
+    assert shop.service is not None
+    wanted = {**shop.service["spec"], **spec}
+    if (wanted.get("upgradeStrategy") or {}).get("type") == STEPS_UP["type"]:
+        spec["rayClusterConfig"] = {**wanted["rayClusterConfig"], "enableInTreeAutoscaling": True}
+    shop.edit(**spec)
+
+
+def lose_route(shop: Shop) -> bool:
+    found = bool(shop.routes)
+    shop.routes.clear()
+    shop.shares = {}
+    return found
+
+
+def turn_weights(shop: Shop) -> bool:
+    """By hand."""
+    backends = [each for route in shop.routes.values() for each in route["spec"]["rules"][0]["backendRefs"]]
+    if len(backends) < 2:
+        return False
+    backends[0]["weight"], backends[1]["weight"] = backends[1]["weight"], backends[0]["weight"]
+    for route in shop.routes.values():
+        route["metadata"]["generation"] += 1
+    shop.shares = shop.weights
+    return True
 
 
 def in_mood(mood: str) -> Callable[[Shop], bool]:
@@ -118,6 +146,7 @@ def die_later(shop: Shop) -> bool:
     return True
 
 
+STEPS_UP = incremental(50, 25, 5)
 REVISIONS = tuple(cluster_spec(env=rev) for rev in (None, "2", "3"))
 SIZES = (*(cluster_spec(group(replicas=number)) for number in (1, 2, 3)), cluster_spec(group(), group("extra")))
 FAULTS: Mapping[str, Callable[[Shop], bool]] = {
@@ -131,6 +160,10 @@ FAULTS: Mapping[str, Callable[[Shop], bool]] = {
     "resumed": edit(suspend=(False,)),
     "resumed again": edit(suspend=(False,)),
     "strategy None": edit(upgradeStrategy=({"type": "None"}, None)),
+    "strategy step by step": edit(upgradeStrategy=(STEPS_UP, incremental(100, 20, 5))),
+    "strategy step by step again": edit(upgradeStrategy=(STEPS_UP,)),
+    "route lost": lose_route,
+    "weights turned": turn_weights,
     **{f"Serve {mood}": in_mood(mood) for mood in MOODS},
     **{f"stuck {state}": stuck_in(state) for state in ("DEPLOYING", "DEPLOY_FAILED", "UNHEALTHY")},
     "well again": well_again,
@@ -154,6 +187,7 @@ WRITES = (
     "Patch Pod",
     "Delete RayCluster",
 )
+WRITES += ("Create Gateway", "Create HTTPRoute", "Patch HTTPRoute", "Delete HTTPRoute", "Delete Gateway")
 WRITES += ("Delete Service", "Fence RayService", "Fence RayService refused")
 
 
@@ -174,10 +208,14 @@ def calm(shop: Shop) -> None:
     """All is well again: the service serves what is wanted from one cluster, and nobody writes any more."""
     well_again(shop)
     shop.crash_at = None
-    shop.edit(suspend=False, serveConfigV2=CONFIG, rayClusterConfig=REVISIONS[1], upgradeStrategy=None)
+    stepwise = shop.dice.random() < 0.5
+    strategy = {"upgradeStrategy": STEPS_UP if stepwise else None}
+    change(shop, suspend=False, serveConfigV2=CONFIG, rayClusterConfig=REVISIONS[1], **strategy)
     shop.live(PATIENCE)
     shop.hold(shop.condition("Ready")[0] == "True", f"not ready: {shop.message()}")
-    shop.hold(len(shop.names) == 1 and shop.led_to == shop.names[0], f"{shop.names}, and {shop.led_to} takes the traffic")
+    led = next(iter(shop.weights), "") if stepwise else shop.led_to
+    shop.hold(len(shop.names) == 1 and led == shop.names[0], f"{shop.names}, and {led} takes the traffic")
+    shop.hold(stepwise == bool(shop.routes) == bool(shop.gateways), f"routes: {list(shop.routes)}")
     (name,) = shop.names
     cluster = decode_cluster(encoded(shop.clusters[name]))
     service = shop.observed().service
