@@ -23,7 +23,7 @@ class Listener(Protocol):
 
 @dataclass(slots=True)
 class Track:
-    """One question of one follower."""
+    """One question of one follower. What was heard has its times in the monotonic clock's."""
 
     due: float
     pause: float = FIRST

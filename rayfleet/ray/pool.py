@@ -128,6 +128,11 @@ class Pool:
     def now(self) -> float:
         return self._clock.monotonic()
 
+    def dated(self, heard: Heard) -> Heard:
+        """With its times by the wall clock as it is now: one that was wrong when they were taken does not date them wrongly for ever."""
+        ahead = self._clock.time() - self.now()
+        return Heard(heard.answer, heard.at + ahead, heard.since + ahead)
+
     def _plan(self, lane: Lane) -> None:
         if lane.busy or lane.ready:
             return
@@ -189,7 +194,7 @@ class Pool:
         track = follower.tracks.get(question)
         if track is None:
             return
-        now, before = self._clock.time(), track.heard
+        now, before = self.now(), track.heard
         same = before is not None and before.answer == answer
         track.heard = Heard(answer, now, before.since if same and before else now)
         track.pause = self._rhythm.next(track.pause, follower.target, answer, same)
@@ -199,7 +204,7 @@ class Pool:
 
     async def _do(self, follower: Follower, act: Act, answered: Answered | None) -> None:
         answer = await self._answer(follower.target, act)
-        now = self._clock.time()
+        now = self.now()
         follower.sending = None
         follower.results[act] = Heard(answer, now, now)
         while len(follower.results) > RESULTS:
@@ -249,7 +254,8 @@ class Desk:
     def last(self, key: Key, cluster: Key) -> Mapping[Question, Heard]:
         """What was heard so far of what is asked; nothing is changed."""
         follower = self._followers.get(key, {}).get(cluster)
-        return {question: track.heard for question, track in follower.tracks.items() if track.heard is not None} if follower else {}
+        tracks = follower.tracks.items() if follower else ()
+        return {question: self._pool.dated(track.heard) for question, track in tracks if track.heard is not None}
 
     def act(self, key: Key, target: Addressed, act: Act, answered: Answered | None = None) -> None:
         """Have it sent, in its turn. `answered(act, answer)` hears what became of it; `results` keeps it."""
@@ -267,7 +273,7 @@ class Desk:
     def results(self, key: Key, cluster: Key) -> Mapping[Act, Heard]:
         """What became of the last acts on that cluster on behalf of the object, the latest one last."""
         follower = self._followers.get(key, {}).get(cluster)
-        return dict(follower.results) if follower else {}
+        return {act: self._pool.dated(heard) for act, heard in follower.results.items()} if follower else {}
 
     def forget(self, key: Key) -> None:
         """Nothing is asked for the object any more. An act that waits is not sent; one that is under way is not awaited."""

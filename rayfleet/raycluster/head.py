@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rayfleet.api import labels
@@ -9,12 +10,14 @@ from rayfleet.api.meta import PODS, SERVICEACCOUNTS
 from rayfleet.api.names import Slot
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.scaler import has_sidecar
+from rayfleet.api.validation.ray_job import SIDECAR
 from rayfleet.api.views import PodView
-from rayfleet.planning.actions import Create, Delete, Subject
+from rayfleet.planning.actions import Create, Delete, Fence, Subject
 from rayfleet.planning.conditions import is_true
 from rayfleet.raycluster.children import account_of
 from rayfleet.raycluster.claim import lacks_claim
 from rayfleet.raycluster.fences import HEAD_SLOT
+from rayfleet.raycluster.lives import parse_lives
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.pods import broken
 from rayfleet.resources.pod import head_pod
@@ -78,7 +81,19 @@ def lacks_account(observed: Observed, cluster: RayCluster) -> bool:
 def stays_away(cluster: RayCluster) -> bool:
     """A head that was lost once is not replaced where the cluster says so (a job in the head must not run twice)."""
     asked = cluster.metadata.annotation(labels.DISABLE_HEAD_RESTART) == "true"
-    return asked and is_true(cluster.status.conditions, "RayClusterProvisioned")
+    lost = comes_once(cluster) and parse_lives(cluster.metadata.annotation(labels.LIVES)).of(labels.HEAD_GROUP, 0) > 0
+    return asked and (is_true(cluster.status.conditions, "RayClusterProvisioned") or lost)
+
+
+def comes_once(cluster: RayCluster) -> bool:
+    """A head that submits a job by itself may have done so before all of the cluster was ready."""
+    return cluster.metadata.label(labels.SUBMISSION_MODE) == SIDECAR
+
+
+def replaces(cluster: RayCluster, create: Create, fences: Sequence[Fence]) -> bool:
+    """Would the Pod be another head of a cluster whose head comes but once? `fences` have the lives that are written before."""
+    lives = [parse_lives(fence.annotations.get(labels.LIVES, "")).of(labels.HEAD_GROUP, 0) for fence in fences]
+    return comes_once(cluster) and create.scope == SCOPE and any(lives)
 
 
 def delete(pod: PodView, reason: str, *, setback: bool = False) -> Delete:

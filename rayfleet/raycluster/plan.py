@@ -60,7 +60,8 @@ def pod_actions(observed: Observed, cluster: RayCluster, *, tested: bool = False
     fences, creates = settle(observed, cluster, allowed, news)
     if fences and observed.held_back(SCOPE):
         return []
-    return [*(fence for fence in fences if fence.annotations or not tested), *allowed, *creates]
+    made = [create for create in creates if not head.replaces(cluster, create, fences)]
+    return [*(fence for fence in fences if fence.annotations or not tested), *allowed, *made]
 
 
 def is_managed_elsewhere(observed: Observed) -> bool:

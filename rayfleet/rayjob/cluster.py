@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from rayfleet.api.decode import Undecodable
-from rayfleet.api.meta import JOBS, RAYCLUSTERS, SERVICES, Resource
+from rayfleet.api.meta import JOBS, RAYCLUSTERS, RAYJOBS, SERVICES, Resource
 from rayfleet.api.names import head_service_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayjob import RayJob
-from rayfleet.planning.actions import Action, Create, Delete, Patch, Subject
+from rayfleet.api.validation.ray_job import SIDECAR
+from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch, Subject
 from rayfleet.planning.convergence import drift
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.submission import act_of
@@ -25,8 +26,9 @@ NOUNS = {
 
 
 def make_cluster(observed: Observed, job: RayJob) -> list[Action]:
+    """Not beside one of another try; in SidecarMode, where the cluster submits by itself, only by the newest copy of the job."""
     name = job.status.ray_cluster_name
-    if observed.held_back(SCOPE) or job.spec.ray_cluster_spec is None or any(each.metadata.name == name for each in observed.owned):
+    if observed.owned or observed.held_back(SCOPE) or job.spec.ray_cluster_spec is None:
         return []
     manifest = job_cluster(job, name, act_of(observed, job).body, observed.config)
     create = Create(
@@ -40,7 +42,27 @@ def make_cluster(observed: Observed, job: RayJob) -> list[Action]:
         event="CreatedRayCluster",
         failed_event="FailedToCreateRayCluster",
     )
-    return [create]
+    return [newest(job), create] if job.spec.submission_mode == SIDECAR else [create]
+
+
+def newest(job: RayJob) -> Fence:
+    meta = job.metadata
+    return Fence(
+        resource=RAYJOBS,
+        namespace=meta.namespace,
+        name=meta.name,
+        resource_version=meta.resource_version,
+        annotations={},
+        scope=SCOPE,
+        reason="our copy of the job must be the newest",
+    )
+
+
+def strays(observed: Observed, job: RayJob) -> list[Action]:
+    """Clusters of tries that are over: another operator may have made one from an old copy of the job."""
+    left = [each for each in observed.owned if each.metadata.name != job.status.ray_cluster_name and not each.metadata.deletion_timestamp]
+    going = [delete(RAYCLUSTERS, each, "it is of a try that is over") for each in left]
+    return [each for each in going if not observed.held_back(each.scope)]
 
 
 def plan_service(observed: Observed, job: RayJob) -> list[Action]:

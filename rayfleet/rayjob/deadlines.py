@@ -12,7 +12,7 @@ from rayfleet.planning.clock import parse_rfc3339
 from rayfleet.planning.conditions import find
 from rayfleet.ray.answer import NotFound, Refused
 from rayfleet.rayjob.observed import Observed
-from rayfleet.rayjob.states import State
+from rayfleet.rayjob.states import ENDED, POLLED, State
 from rayfleet.resources.submitter import CONTAINER
 
 STOP_GRACE = 30.0  # from a deadline, for Ray to say that the job has stopped
@@ -21,6 +21,7 @@ TELL_SILENCE_AFTER = 30.0  # before the status says since when Ray has not answe
 HEARD_AFTER = 2.0  # from the end of a submitter: what Ray says then is of a time when it was over, also where clocks differ a little
 ASKED_AGAIN_WITHIN = 14.0  # from the end of a submitter, in which Ray is asked in any case
 LOOK_AGAIN = 3.0  # for a cluster that is selected: what is not ours calls nobody
+CLOCKS_DIFFER = 120.0  # by so much at most, where none of them is wrong
 DELETION_GRACE = 15.0  # from the deletion, for a best-effort stop
 
 
@@ -30,6 +31,11 @@ def time_of(text: str | None) -> float:
         return parse_rfc3339(text) if text else 0.0
     except ValueError:
         return 0.0
+
+
+def is_to_come(observed: Observed, text: str | None) -> bool:
+    """Can only a clock that was wrong have written it?"""
+    return time_of(text) > observed.now + CLOCKS_DIFFER
 
 
 def active_deadline(job: RayJob) -> float | None:
@@ -83,13 +89,11 @@ def refused_since(observed: Observed, job: RayJob) -> float | None:
     return time_of(job.status.job_status_check_failure_start_time) or before.at
 
 
-def ended_since(observed: Observed) -> float:
-    """When Ray's job ended: by Ray's clock, unless that is ahead of ours."""
-    info, heard = observed.info, observed.word
-    if info is None or heard is None:
-        return observed.now
-    by_ray = (info.end_time or 0) / 1000
-    return min(by_ray, heard.since) if by_ray > 0 else heard.since
+def ended_since(observed: Observed, job: RayJob) -> float:
+    """When Ray's job ended: by Ray's clock, as it says or said, unless that is ahead of ours."""
+    info, latest = observed.info, observed.word.since if observed.word else observed.now
+    by_ray = (info.end_time or 0) / 1000 if info else time_of(job.status.ray_job_info.end_time)
+    return min(by_ray, latest) if by_ray > 0 else latest
 
 
 def submitter_end(observed: Observed) -> float | None:
@@ -108,9 +112,19 @@ def retry_at(job: RayJob) -> float:
     return time_of(job.status.end_time) + retry_delay(job.status.failed)
 
 
+def may_be_asked(observed: Observed, job: RayJob) -> bool:
+    """Is the cluster one that Ray is asked on? While it is not, it must be looked at again, for what is not ours calls nobody."""
+    cluster = observed.cluster
+    if observed.target is None or cluster is None or isinstance(cluster, Undecodable):
+        return False
+    return job.status.job_deployment_status != State.INITIALIZING or cluster.status.state == "ready"
+
+
 def moments(observed: Observed, job: RayJob) -> Iterator[float]:
     """When the same observations could mean something else."""
     state = job.status.job_deployment_status
+    if is_to_come(observed, job.status.start_time) or is_to_come(observed, job.status.end_time):
+        yield observed.now + LOOK_AGAIN
     if state in (State.INITIALIZING, State.WAITING, State.RUNNING):
         if (deadline := active_deadline(job)) is not None:
             yield deadline
@@ -126,9 +140,9 @@ def moments(observed: Observed, job: RayJob) -> Iterator[float]:
             yield max(silent, ready_since(observed)) + observed.config.ray_job_status_check_timeout_seconds
         if (ended := submitter_end(observed)) is not None:
             yield ended + ASKED_AGAIN_WITHIN
-        if observed.info is not None and observed.info.terminal:
-            yield ended_since(observed) + observed.config.ray_job_transition_grace_seconds
-    if state == State.INITIALIZING and job.spec.cluster_selector and observed.target is None:
+        if job.status.job_status in ENDED or (observed.info is not None and observed.info.terminal):
+            yield ended_since(observed, job) + observed.config.ray_job_transition_grace_seconds
+    if state in POLLED and job.spec.cluster_selector and not may_be_asked(observed, job):
         yield observed.now + LOOK_AGAIN
     if state == State.RETRYING:
         yield retry_at(job)

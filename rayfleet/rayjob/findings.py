@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from rayfleet.api import labels
 from rayfleet.api.decode import Undecodable
 from rayfleet.api.fault import Fault
 from rayfleet.api.raycluster import RayCluster
@@ -16,6 +17,8 @@ from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import TABLE, Finding, State, Step
 from rayfleet.rayjob.tries import left_over, named_id
 
+PASSING = frozenset({401, 403, 404, 408, 425, 429})
+"""Refusals below 500 that say nothing against the job: who asks may be let in a moment later, with another token or at another pace."""
 Question = Callable[[Observed, RayJob], bool]
 
 
@@ -57,8 +60,8 @@ def terminal_word(observed: Observed, job: RayJob) -> str:
 
 
 def submitter_over(observed: Observed, job: RayJob) -> bool:
-    """Has it shown all logs? One that does not end is not waited for beyond its grace."""
-    if observed.now >= deadlines.ended_since(observed) + observed.config.ray_job_transition_grace_seconds:
+    """Has it shown all logs? One that does not end is not waited for beyond its grace, and none when there is nobody to show them."""
+    if observed.cluster is None or observed.now >= deadlines.ended_since(observed, job) + observed.config.ray_job_transition_grace_seconds:
         return True
     if job.spec.submission_mode == K8S_JOB:
         return observed.submitter is None or deadlines.submitter_end(observed) is not None
@@ -107,12 +110,18 @@ def cluster_lost(observed: Observed, job: RayJob) -> bool:
 
 
 def head_lost(observed: Observed, job: RayJob) -> bool:
-    """In SidecarMode the head comes but once."""
+    """In SidecarMode the head comes but once: of one that is not there, and was, the marks are left."""
     if job.spec.submission_mode != SIDECAR or isinstance(observed.cluster, Undecodable) or observed.cluster is None:
         return False
     if any(head.status.phase in ("Failed", "Succeeded") for head in observed.heads):
         return True
-    return not observed.heads and deadlines.ready_since(observed) > 0
+    was_there = deadlines.ready_since(observed) > 0 or may_be_submitted(observed, job) or labels.HEAD_GROUP in lives_of(observed.cluster)
+    return not observed.heads and was_there
+
+
+def lives_of(cluster: RayCluster) -> str:
+    """Names the head's group when a head of the cluster was to be replaced."""
+    return cluster.metadata.annotation(labels.LIVES)
 
 
 def may_be_submitted(observed: Observed, job: RayJob) -> bool:
@@ -131,6 +140,8 @@ def record_lost(observed: Observed, job: RayJob) -> bool:
 
 def other_life(observed: Observed, job: RayJob) -> bool:
     known, heard, word = observed.submitted_to, observed.version, observed.word
+    if job.spec.submission_mode == SIDECAR:
+        return False
     if known is None or known[0] != job.status.job_id or heard is None or word is None or not isinstance(heard.answer, Version):
         return False
     return isinstance(word.answer, NotFound) and word.at >= heard.since and heard.answer.session_name != known[1]
@@ -157,7 +168,7 @@ def refused_by_ray(observed: Observed, job: RayJob) -> bool:
     before, word, since = observed.submitted, observed.word, deadlines.refused_since(observed, job)
     if before is None or since is None:
         return False
-    if isinstance(before.answer, Refused) and before.answer.code < 500:
+    if isinstance(before.answer, Refused) and before.answer.code < 500 and before.answer.code not in PASSING:
         return True
     not_taken = word is not None and isinstance(word.answer, NotFound) and word.at > before.at
     return not_taken and observed.now >= since + observed.config.ray_job_status_check_timeout_seconds

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import msgspec
+
 from rayfleet.api.config import Configuration
-from rayfleet.api.labels import CLUSTER
+from rayfleet.api.labels import CLUSTER, SUBMISSION_MODE
 from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYJOBS, SERVICES, Key, Resource
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayjob import RayJob
@@ -56,6 +58,7 @@ class Observer:
         uid, read = job.metadata.uid, isinstance(job, RayJob)
         owned = tuple(reader.owned(RAYCLUSTERS, uid))
         cluster = cluster_of(reader, job, owned) if read else None
+        job = in_mode_of(job, cluster) if read else job
         target = target_of(job, cluster, self.config) if read else None
         heard = self.ask(key, job, cluster, target)
         env, env_faults = runtime_env(job.spec.runtime_env_yaml) if read else ({}, ())
@@ -101,6 +104,14 @@ def cluster_of(reader: Reader, job: RayJob, owned: tuple[Any, ...]) -> Any:
     if name := job.spec.cluster_selector.get(CLUSTER):
         return reader.get(RAYCLUSTERS, Key(job.metadata.namespace, name))
     return next((each for each in owned if each.metadata.name == job.status.ray_cluster_name), None)
+
+
+def in_mode_of(job: RayJob, cluster: Any) -> RayJob:
+    """A try is submitted in the way for which its cluster was made: an edit of the mode is for the next one."""
+    made_for = cluster.metadata.label(SUBMISSION_MODE) if cluster is not None and not job.spec.cluster_selector else ""
+    if made_for in ("", job.spec.submission_mode):
+        return job
+    return msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, submission_mode=made_for))
 
 
 def target_of(job: RayJob, cluster: Any, config: Configuration) -> Target | None:

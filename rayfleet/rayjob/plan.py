@@ -42,6 +42,8 @@ def plan(observed: Observed) -> Plan:
     if step.state is not state:
         return moved(observed, job, state, step, faults)
     actions, calls = effects(observed, job, step)
+    named = {action.name for action in actions}
+    actions += [stray for stray in cluster.strays(observed, job) if step.effect is not Effect.TEAR_DOWN and stray.name not in named]
     return Plan(tuple(actions), status_write(observed, job, step, faults), waiting(observed, job), (), tuple(calls))
 
 
@@ -99,6 +101,8 @@ def invalid(text: str) -> Event:
 
 
 def effects(observed: Observed, job: RayJob, step: Step) -> tuple[list[Action], list[Call]]:
+    if step.state is State.INITIALIZING and step.effect is not Effect.MAKE_CLUSTER and submission.submits_unfenced(observed, job):
+        return [submission.fence(job, observed.heads[0].name)], []
     if step.effect is Effect.MAKE_CLUSTER:
         return cluster.make_cluster(observed, job), []
     if step.effect is Effect.SUBMIT:

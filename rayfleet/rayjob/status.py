@@ -31,6 +31,7 @@ from rayfleet.resources.submitter import dashboard_port
 MESSAGE_LIMIT = 1024
 QUIET = frozenset({"message", "rayClusterStatus", "dashboardURL", "observedGeneration"})
 """What is brought up to date when something else changes; alone it is no news."""
+COUNTED_FROM = ("startTime", "endTime", "jobStatusCheckFailureStartTime")
 TROUBLES = ("Valid", "ReplicaFailure", "HeadPodReady")
 COMING_UP = ("HeadPodNotFound", "ContainersNotReady", "ContainerCreating", "PodInitializing", "Unknown", "")
 """Reasons of a head that is not ready which say only that it is not ready yet."""
@@ -42,8 +43,13 @@ def status_write(observed: Observed, job: RayJob, step: Step, faults: Sequence[F
     after = AFTER[step.state](observed, job, step) if step.state in AFTER else dict(before)
     if step.state is State.INVALID:
         after = {**before, "reason": step.reason, "message": clipped("; ".join(map(str, faults)))}
-    after |= {"jobDeploymentStatus": str(step.state), "observedGeneration": job.metadata.generation}
+    after |= {"jobDeploymentStatus": str(step.state), "observedGeneration": job.metadata.generation} | put_right(observed, after)
     return written(job, before, {name: value for name, value in after.items() if value not in ("", 0, {}, None)})
+
+
+def put_right(observed: Observed, after: Mapping[str, Any]) -> dict[str, Any]:
+    """Times that are yet to come were written by a clock that was wrong: what is counted from them begins now, and not in a year."""
+    return {name: rfc3339(observed.now) for name in COUNTED_FROM if deadlines.is_to_come(observed, after.get(name))}
 
 
 def written(job: RayJob, before: Mapping[str, Any], after: Mapping[str, Any]) -> StatusWrite | None:

@@ -1,7 +1,7 @@
 """What Ray is told of a try: the job, once, and to stop it.
 
 Before an id may be submitted anywhere, the life of Ray in which it may be is on the object. In that life Ray itself takes an id but once;
-in another one the id is never submitted again.
+in another one the id is never submitted again. In SidecarMode, where the head submits as soon as it can, it is the head Pod's name.
 """
 
 from __future__ import annotations
@@ -59,6 +59,13 @@ def plan_submission(observed: Observed, job: RayJob) -> tuple[list[Action], list
     if job.spec.submission_mode == HTTP:
         return [], [call(observed, job)] if may_be_sent(observed) else []
     return submitter(observed, job, session), []
+
+
+def submits_unfenced(observed: Observed, job: RayJob) -> bool:
+    """Is there a head that submits by itself, and nothing on the object that says so?"""
+    known = observed.submitted_to
+    fenced = known is not None and known[0] == job.status.job_id
+    return job.spec.submission_mode == SIDECAR and bool(observed.heads) and not fenced and not observed.held_back(SCOPE)
 
 
 def session_of(observed: Observed) -> str | None:

@@ -14,7 +14,8 @@ judge       what must hold after every write of any kind's operator; invariants:
 end_state   is the cluster what its spec wants?
 storm       random faults for a while, then silence
 scenarios   stories, and transcript their words: tests/transcripts/*.golden
-ray_jobs    a Ray that takes jobs, and lies; job_life: one RayJob with it, job_storm: faults around that
+job_storm   the same for a RayJob: job_chaos is what befalls it, job_rules what must hold; many: storms of any kind on all processors
+job_life    one RayJob on a few objects, without a control plane: for tests that say what Ray does
 serve       a Serve on every head; service_life: one RayService with it, service_shop: one that goes on by itself, service_storm: faults
 gcs         a head's GCS that says what it is told to, over real gRPC
 ideal_world one in which all goes well, and ideal_ray its Ray

@@ -26,6 +26,7 @@ CALLS = (
 RETRY_AFTER = 3.0
 RAY = Resource("", "", "ray", "Ray")
 """Stands for Ray where a request names what it is for: its verbs are submit, stop and put."""
+OFTENER = 4  # calls to Ray are few
 
 
 def combinations(calls: Sequence[str] = CALLS) -> list[str]:
@@ -81,7 +82,7 @@ class Faults:
             return kind
         if not self.rates:
             return None
-        roll = self.dice.random()
+        roll = self.dice.random() / (OFTENER if request.resource == RAY else 1)
         for kind, rate in self.rates.items():
             roll -= rate
             if roll < 0:

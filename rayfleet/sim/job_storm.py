@@ -1,295 +1,270 @@
-"""One RayJob under random faults: a Ray that lies in every way, people who edit and delete, an operator that dies between any two writes.
+"""A RayJob in a storm: the operator's real controllers of every kind, users who change their minds, a Ray that lies; then quiet.
 
-usage: python -m rayfleet.sim.job_storm [STORMS] [FIRST SEED]
-Exit code 1 when an invariant broke, or when a kind of fault or of write never occurred.
+In the end the job has come to an end, what its policy says is gone, and nobody writes any more.
 """
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Any
 
-from rayfleet.api.meta import JOBS, RAYCLUSTERS, RAYJOBS
-from rayfleet.rayjob.states import ALLOWED, ENDED, TERMINAL, State
-from rayfleet.rayjob.tries import parse_tries
-from rayfleet.sim.job_life import KEY, Life
-from rayfleet.sim.ray_jobs import FakeRay
-from rayfleet.sim.seeds import run_seeds
+from rayfleet.api import labels
+from rayfleet.api.config import Configuration
+from rayfleet.api.meta import PODS, RAYCLUSTERS, RAYJOBS, RAYSERVICES, Key, Resource
+from rayfleet.api.validation.ray_job import SAME_CLUSTER
+from rayfleet.planning.backoff import LONGEST_RETRY
+from rayfleet.rayjob.deadlines import STOP_GRACE
+from rayfleet.rayjob.states import TERMINAL, State
+from rayfleet.sim import faults, manifests
+from rayfleet.sim.chaos import named
+from rayfleet.sim.invariants import Invariants
+from rayfleet.sim.job_chaos import ODDS, SHARED, JobChaos, cluster_spec
+from rayfleet.sim.job_rules import JobRules
+from rayfleet.sim.kubelet import EXITS, FAILS, PENDING, READY
+from rayfleet.sim.leader import Planner
+from rayfleet.sim.rays import Course
+from rayfleet.sim.store import Obj
+from rayfleet.sim.storm import FATES, RATES, Outcome, Sort, weather
+from rayfleet.sim.world import NAMESPACE, World
 
+KINDS = (RAYCLUSTERS, RAYJOBS, RAYSERVICES)
 MODES = ("HTTPMode", "K8sJobMode", "SidecarMode", "InteractiveMode")
-STEPS, CALM = 25, 900.0
-RANK = {"": 0, "PENDING": 1, "RUNNING": 2, "SUCCEEDED": 3, "FAILED": 3, "STOPPED": 3}
-LIES: Mapping[str, tuple[int, bytes]] = {
-    "500": (500, b"Traceback ... RuntimeError"),
-    "html": (200, b"<html><body>Bad gateway</body></html>"),
-    "half a body": (200, b'{"status": "SUCC'),
-    "401": (401, b"Unauthorized"),
-    "wrong types": (200, b'{"status": 7}'),
-    "unknown word": (200, b'{"status": "PONDERING", "session_name": "session_1"}'),
-}
-FUTURE = 9_999_999_999_000
-
-
-class Broken(AssertionError):
-    """An invariant does not hold."""
-
-
-class Witness:
-    """Sees every write. `seen` counts what occurred."""
-
-    def __init__(self, life: Life) -> None:
-        self.life = life
-        self.seen: Counter[str] = Counter()
-        self.before: dict[str, Any] = {}
-        life.after_write = self.look
-
-    def look(self) -> None:
-        if self.life.writes:
-            self.seen[" ".join(self.life.writes[-1].split(" ")[:2])] += 1
-        runs = self.life.runs
-        self.hold(len(runs) == len(set(runs)), f"a job ran twice: {runs}")
-        self.hold(len(self.life.clusters()) <= 1, "two tries have a cluster")
-        if self.life.is_there:
-            self.pairs(self.life.status)
-
-    def pairs(self, status: dict[str, Any]) -> None:
-        state, word = State(status.get("jobDeploymentStatus", "")), status.get("jobStatus", "")
-        self.seen[f"state {state}"] += 1
-        self.hold(word in ALLOWED[state], f"{word!r} beside {state}")
-        before, self.before = self.before, dict(status)
-        was = State(before.get("jobDeploymentStatus", ""))
-        self.hold(was not in TERMINAL or (state is was and word == before.get("jobStatus", "")), f"{was} became {state}")
-        if before.get("jobId") == status.get("jobId") and state is not State.RETRYING:
-            self.hold(RANK[before.get("jobStatus", "")] <= RANK[word], f"{before.get('jobStatus')} became {word}")
-            ended = before.get("jobStatus") in ENDED
-            self.hold(not ended or word == before["jobStatus"], f"the last word {before.get('jobStatus')} became {word}")
-        known = len({each.submission_id for each in parse_tries(self.life.get(RAYJOBS, KEY).metadata)} | set(self.life.runs))
-        by_hand = sum(run.startswith("by-hand") for run in self.life.runs)
-        self.hold(len(self.life.runs) - by_hand <= known, "more runs than tries")
-
-    def hold(self, holds: bool, what: str) -> None:
-        if not holds:
-            raise Broken(f"{what} after {self.life.writes[-5:]}")
-
-
-def drawn(dice: Random) -> Life:
-    """A job with some of what a spec may say."""
-    mode = dice.choice(MODES)
-    spec: dict[str, Any] = {"submissionMode": mode, "backoffLimit": 0 if mode == "InteractiveMode" else dice.choice((0, 0, 1, 2))}
-    if dice.random() < 0.5:
-        spec |= {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": dice.choice((0, 5, 60))}
-    if dice.random() < 0.3:
-        spec["activeDeadlineSeconds"] = dice.choice((5, 30, 100))
-    if dice.random() < 0.3:
-        spec["preRunningDeadlineSeconds"] = dice.choice((3, 60))
-    return Life(**spec)
-
-
-def storm(seed: int) -> Counter[str]:
-    """Raises Broken. What occurred, counted."""
-    dice = Random(seed)
-    life = drawn(dice)
-    life.ready_in = dice.choice((1.0, 4.0, None))
-    witness = Witness(life)
-    for _ in range(STEPS):
-        if not life.is_there:
-            break
-        fault = dice.choice(tuple(FAULTS))
-        if FAULTS[fault](life, dice):
-            witness.seen[fault] += 1
-        life.live(dice.choice((1.0, 1.0, 3.0, 20.0)))
-    settle(life, witness)
-    return witness.seen
-
-
-def settle(life: Life, witness: Witness) -> None:
-    """Everything is well again for long enough: then the job has ended, and nothing is left that should have gone."""
-    life.crash_at, life.ready_in = None, 1.0
-    for ray in life.rays.values():
-        ray.lie, ray.takes_late = None, False
-    for name in life.clusters():
-        life.rays[name].alive = True
-    if life.is_there:
-        life.edit(suspend=False, activeDeadlineSeconds=10_000)
-        life.live(30)
-        submit_by_hand(life, Random(0))
-    for _ in range(8):
-        for ray in life.rays.values():
-            ray.turn("SUCCEEDED")
-        life.live(CALM / 8, step=3.0)
-    if not life.is_there:
-        return
-    witness.hold(life.state in TERMINAL, f"{life.state} when all is well: {life.status}")
-    if life.job["spec"].get("shutdownAfterJobFinishes"):
-        witness.hold(not life.clusters(), "a cluster outlives its policy")
-    before = len(life.writes)
-    life.live(60, step=5.0)
-    witness.hold(len(life.writes) == before, "there is no silence")
-
-
-def present(life: Life) -> FakeRay | None:
-    return life.rays.get(life.status.get("rayClusterName", ""))
-
-
-def on_ray(act: Callable[[FakeRay, Random], None]) -> Callable[[Life, Random], bool]:
-    def fault(life: Life, dice: Random) -> bool:
-        ray = present(life)
-        if ray is not None:
-            act(ray, dice)
-        return ray is not None
-
-    return fault
-
-
-def lies(name: str) -> Callable[[Life, Random], bool]:
-    return on_ray(lambda ray, dice: setattr(ray, "lie", LIES[name]))
-
-
-def truthful(ray: FakeRay, dice: Random) -> None:
-    ray.lie, ray.alive, ray.takes_late = None, True, False
-    ray.jobs.update(ray.hidden)
-    ray.hidden.clear()
-
-
-def vanish(ray: FakeRay, dice: Random) -> None:
-    ray.hidden.update(ray.jobs)
-    ray.jobs.clear()
-
-
-def revive(ray: FakeRay, dice: Random) -> None:
-    """What had ended runs again, says Ray."""
-    for job in ray.jobs.values():
-        job["status"] = "RUNNING"
-
-
-def boast(ray: FakeRay, dice: Random) -> None:
-    """A message of 10 MB, and times that are yet to come."""
-    for job in ray.jobs.values():
-        job.update(message="x" * 10_000_000, start_time=FUTURE, end_time=FUTURE)
-
-
-def begin_anew(ray: FakeRay, dice: Random) -> None:
-    ray.hidden.clear()
-    ray.begin_anew()
-
-
-def die_later(life: Life, dice: Random) -> bool:
-    life.crash_at = dice.randrange(6)
-    return True
-
-
-def die(life: Life, dice: Random) -> bool:
-    life.crash()
-    return True
-
-
-def suspension(suspend: bool) -> Callable[[Life, Random], bool]:
-    def fault(life: Life, dice: Random) -> bool:
-        if not life.job["spec"].get("shutdownAfterJobFinishes") or bool(life.job["spec"].get("suspend")) is suspend:
-            return False
-        life.edit(suspend=suspend)
-        return True
-
-    return fault
-
-
-def lose_cluster(life: Life, dice: Random) -> bool:
-    names = life.clusters()
-    for name in names:
-        life.remove(RAYCLUSTERS, name)
-    return bool(names)
-
-
-def kill_submitter(life: Life, dice: Random) -> bool:
-    found = life.objects.get((JOBS, KEY.name))
-    if found is not None:
-        found["status"] = {"conditions": [{"type": "Failed", "status": "True", "message": "BackoffLimitExceeded"}]}
-        life.put(JOBS, found)
-    return found is not None
-
-
-def lose_what_was_taken(life: Life, dice: Random) -> bool:
-    """A submission is taken, its answer is lost, and so are the head and the operator, before anybody has seen the job."""
-    ray = present(life)
-    if life.state != State.INITIALIZING or ray is None:
-        return False
-    ray.takes_late = True
-    for _ in range(8):
-        life.live(1)
-        if ray.runs or not life.is_there:
-            break
-    ray.begin_anew()
-    life.crash()
-    ray.takes_late = False
-    return True
-
-
-def submit_by_hand(life: Life, dice: Random) -> bool:
-    """The user of InteractiveMode submits, and says which job it is."""
-    ray = present(life)
-    if life.state != State.WAITING or ray is None:
-        return False
-    name = f"by-hand-{len(life.writes)}"
-    ray.submit({"submission_id": name})
-    life.edit(jobId=name)
-    return True
-
-
-def spoil(life: Life, dice: Random) -> bool:
-    life.edit(activeDeadlineSeconds=-1)
-    return True
-
-
-def mend(life: Life, dice: Random) -> bool:
-    spoilt = life.job["spec"].get("activeDeadlineSeconds") == -1
-    if spoilt:
-        life.edit(activeDeadlineSeconds=10_000)
-    return spoilt
-
-
-def remove(life: Life, dice: Random) -> bool:
-    if dice.random() < 0.8:
-        return False
-    life.remove(RAYJOBS, KEY.name)
-    return True
-
-
-FAULTS: Mapping[str, Callable[[Life, Random], bool]] = {
-    **{f"lie: {name}": lies(name) for name in LIES},
-    "truth": on_ray(truthful),
-    "truth again": on_ray(truthful),
-    "no answer": on_ray(lambda ray, dice: setattr(ray, "alive", False)),
-    "taken late": on_ray(lambda ray, dice: setattr(ray, "takes_late", True)),
-    "job vanishes": on_ray(vanish),
-    "terminal, then running": on_ray(revive),
-    "10 MB and a clock in the future": on_ray(boast),
-    "head lost": on_ray(begin_anew),
-    **{f"job {word}": on_ray(lambda ray, dice, word=word: ray.turn(word)) for word in ("RUNNING", "SUCCEEDED", "FAILED", "STOPPED")},  # type: ignore[misc]
-    "operator dies": die,
-    "operator dies at a write": die_later,
-    "operator dies at another write": die_later,
-    "suspended": suspension(True),
-    "resumed": suspension(False),
-    "cluster lost": lose_cluster,
-    "submitter killed": kill_submitter,
-    "taken, lost and forgotten": lose_what_was_taken,
-    "submitted by hand": submit_by_hand,
-    "spec spoilt": spoil,
-    "spec mended": mend,
-    "deleted": remove,
-}
-WRITES = (
-    *("AddFinalizer RayJob", "Fence RayJob", "RemoveFinalizer RayJob", "Create RayCluster", "Create Job", "Create Service", "status"),
-    *("Patch Service", "Delete RayCluster", "Delete Job"),
+NAME = "train"
+STORM = 100.0
+PATIENCE = 1500.0
+SLACK = LONGEST_RETRY + 60.0  # what back-offs of the storm may still hold back
+SILENCE = 1800.0
+ENDLESS = 1e6
+STRATEGIES: tuple[Obj, ...] = (
+    {"onSuccess": {"policy": "DeleteCluster"}, "onFailure": {"policy": "DeleteNone"}},
+    {"onSuccess": {"policy": "DeleteWorkers"}, "onFailure": {"policy": "DeleteCluster"}},
+    {
+        "deletionRules": [
+            {"policy": "DeleteWorkers", "condition": {"jobStatus": "SUCCEEDED", "ttlSeconds": 5}},
+            {"policy": "DeleteCluster", "condition": {"jobStatus": "SUCCEEDED", "ttlSeconds": 30}},
+            {"policy": "DeleteCluster", "condition": {"jobDeploymentStatus": "Failed", "ttlSeconds": 10}},
+        ]
+    },
+    {"onSuccess": {"policy": "DeleteSelf"}, "onFailure": {"policy": "DeleteSelf"}},
 )
 
 
-def main(words: list[str]) -> int:
-    return run_seeds(words, storm, (*FAULTS, *(f"state {state}" for state in State if state), *WRITES))
+def random_job(dice: Random) -> Obj:
+    """A job with some of what a spec may say."""
+    mode = dice.choice(MODES)
+    spec: Obj = {"entrypoint": "python train.py", "submissionMode": mode}
+    if mode in MODES[:2] and dice.random() < 0.2:
+        spec["clusterSelector"] = {labels.CLUSTER: SHARED}
+    else:
+        workers = [manifests.group("small", 1)] if dice.random() < 0.4 else []
+        spec |= {"rayClusterSpec": {**cluster_spec(), "workerGroupSpecs": workers}}
+        spec["backoffLimit"] = 0 if mode == "InteractiveMode" else dice.choice((0, 0, 1, 2))
+    if dice.random() < 0.5:
+        spec |= {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": dice.choice((0, 5, 60))}
+    elif "rayClusterSpec" in spec and dice.random() < 0.5:
+        spec["deletionStrategy"] = dice.choice(STRATEGIES)
+    if dice.random() < 0.3:
+        spec["activeDeadlineSeconds"] = dice.choice((15, 60, 200))
+    if dice.random() < 0.3:
+        spec["preRunningDeadlineSeconds"] = dice.choice((10, 60))
+    made = job(spec)
+    if spec.get("backoffLimit") and mode in MODES[:2] and dice.random() < 0.3:
+        made["metadata"]["annotations"] = {labels.RETRY_POLICY: SAME_CLUSTER}
+    return made
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def job(spec: Obj) -> Obj:
+    return {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": NAME, "namespace": NAMESPACE}, "spec": spec}
+
+
+def storm(
+    seed: int, leaders: int = 1, *, planners: Mapping[Resource, Planner] | None = None, prepare: Callable[[World], None] | None = None
+) -> Outcome:
+    """Raises Violation when an invariant breaks, or when the world does not come to rest as it should."""
+    world = World(seed, pace=weather(seed), kinds=KINDS, planners=planners, config=Configuration(feature_gates=manifests.GATES))
+    try:
+        return rage(world, leaders, prepare)
+    finally:
+        world.close()
+
+
+def rage(world: World, leaders: int, prepare: Callable[[World], None] | None = None) -> Outcome:
+    Invariants(world)
+    rules = JobRules(world)
+    dice = Random(world.seed * 7 + leaders)
+    chaos = JobChaos(world, dice, random_job(dice))
+    fates: Counter[str] = Counter({f"mode {chaos.wanted['spec']['submissionMode']}": 1})
+    unsettle(world, chaos, dice, fates)
+    world.elects = leaders == 1
+    if prepare is not None:
+        prepare(world)
+    if "clusterSelector" in chaos.wanted["spec"]:
+        fates["with clusterSelector"] += 1
+        world.apply(manifests.cluster(SHARED))
+    fates["with SameCluster"] += "annotations" in chaos.wanted["metadata"]
+    world.apply(chaos.wanted)
+    for _ in range(leaders):
+        world.lead()
+    world.clock.spawn(chaos.process())
+    world.clock.spawn(chaos.hands())
+    world.run(STORM)
+    chaos.stop()
+    world.faults.stop()
+    calm(world, rules, chaos)
+    bury(world, rules)
+    fates.update(f"state {state}" for state in rules.states)
+    return Outcome(world.faults.counts + chaos.counts + fates, world.faults.calls, world.actions, world.trace, world.writes)
+
+
+def unsettle(world: World, chaos: JobChaos, dice: Random, fates: Counter[str]) -> None:
+    """Pods, nodes, Ray and the API are as they are in bad weather."""
+
+    def fate(pod: object) -> str:
+        drawn = dice.choices((READY, FAILS, EXITS, PENDING), (20, 1, 1, 1))[0] if chaos.active else READY
+        fates[f"pod {drawn}"] += 1
+        return drawn
+
+    def course(dice: Random) -> Course:
+        runs, words = (dice.choice((1.0, 10.0, 40.0)), ("SUCCEEDED", "SUCCEEDED", "FAILED"))
+        return (
+            Course(dice.uniform(0.2, 4.0), runs, dice.choice(words))
+            if chaos.active
+            else Course(1.0, ENDLESS if deadline_of(chaos) else 60.0, "SUCCEEDED")
+        )
+
+    world.nodes.fate = fate
+    world.nodes.delay = lambda dice: dice.uniform(0.05, 1.0)
+    world.nodes.ending = lambda dice: dice.uniform(0.1, 8.0)
+    world.rays.boot = lambda dice: dice.uniform(6.0, 10.0)
+    world.rays.course = course
+    world.faults.rates = dict(RATES)
+
+
+def deadline_of(chaos: JobChaos) -> float:
+    """Of a job that is to be ended by it; 0 for none."""
+    limit = float(chaos.wanted["spec"].get("activeDeadlineSeconds") or 0)
+    return limit if limit <= 200 else 0.0
+
+
+def calm(world: World, rules: JobRules, chaos: JobChaos) -> None:
+    """All is well again: the job comes to its end within its deadlines, its policy is carried out, and then there is silence."""
+    chaos.mend()
+    chaos.spec({"suspend": False})
+    if limit := deadline_of(chaos):
+        world.run(2 * limit + STOP_GRACE + SLACK)  # twice: a time that a wrong clock wrote is put right when it is due
+        if (job := found_job(world)) and (late := [*unended(job)]):
+            rules.fail("D1", f"its deadline of {limit} s has passed: {'; '.join(late)}")
+    until = world.clock.now + PATIENCE
+    while (left := unmet(world)) and world.clock.now < until:
+        world.run(10.0)
+    if left:
+        rules.fail("L1", f"not at rest {PATIENCE:.0f} s after the last fault: {'; '.join(left)}")
+    for leader in world.leaders[1:]:
+        world.retire(leader)
+    world.run(LONGEST_RETRY + 30.0)
+    writes = world.writes
+    world.run(SILENCE)
+    if world.writes != writes:
+        rules.fail("W1", f"{world.writes - writes} writes at rest")
+    if left := unmet(world):
+        rules.fail("L1", f"it did not stay so: {'; '.join(left)}")
+
+
+def found_job(world: World) -> Obj | None:
+    return world.store.get(RAYJOBS, Key(NAMESPACE, NAME))
+
+
+def unmet(world: World) -> list[str]:
+    """What is not as it should be with a job at its end, as sentences."""
+    job = found_job(world)
+    return [*unended(job), *left_over(world, job)] if job is not None else []
+
+
+def unended(job: Obj) -> Iterator[str]:
+    status = job.get("status") or {}
+    if status.get("jobDeploymentStatus") not in TERMINAL:
+        yield f"{status.get('jobDeploymentStatus')!r} {status.get('jobStatus', '')} {status.get('message', '')}"
+    if status.get("observedGeneration") != job["metadata"]["generation"]:
+        yield f"status.observedGeneration is {status.get('observedGeneration')}"
+
+
+def left_over(world: World, job: Obj) -> Iterator[str]:
+    """What outlives the policy of a job that has ended."""
+    gone = policies(job)
+    clusters = list(world.store.owned(job["metadata"]["uid"], RAYCLUSTERS))
+    if "DeleteSelf" in gone:
+        yield "the job itself is still there"
+    if "DeleteCluster" in gone and clusters:
+        yield f"RayCluster {clusters[0]['metadata']['name']} outlives its policy"
+    if "DeleteWorkers" in gone:
+        for cluster in clusters:
+            workers = [pod for pod in world.store.owned(cluster["metadata"]["uid"], PODS) if is_worker(pod)]
+            yield from (f"worker {pod['metadata']['name']} outlives its policy" for pod in workers)
+    if len(clusters) > 1:
+        yield f"{len(clusters)} clusters"
+
+
+def is_worker(pod: Obj) -> bool:
+    return bool(pod["metadata"]["labels"].get(labels.NODE_TYPE) == labels.WORKER)
+
+
+def policies(job: Obj) -> set[str]:
+    """What the spec wants gone in the end, read without the planner."""
+    spec, status = job["spec"], job.get("status") or {}
+    state, word = status.get("jobDeploymentStatus"), status.get("jobStatus", "")
+    if state not in TERMINAL:
+        return set()
+    strategy: dict[str, Any] = spec.get("deletionStrategy") or {}
+    if rules := strategy.get("deletionRules"):
+        ended = {"SUCCEEDED": "SUCCEEDED"}.get(word, "FAILED" if word else "")
+        return {
+            rule["policy"]
+            for rule in rules
+            if rule["condition"].get("jobStatus", "-") == ended or rule["condition"].get("jobDeploymentStatus") == state
+        }
+    if strategy:
+        return {strategy["onSuccess" if word == "SUCCEEDED" else "onFailure"]["policy"]}
+    return {"DeleteCluster"} if spec.get("shutdownAfterJobFinishes") else set()
+
+
+def bury(world: World, rules: JobRules) -> None:
+    """Delete the job: nothing of it is left, and nothing of it runs on a cluster that it shared."""
+    job = found_job(world)
+    if job is not None:
+        world.delete(RAYJOBS, NAME)
+        world.run(SLACK)
+        if found_job(world) is not None:
+            rules.fail("S12", f"{NAME} is still there {SLACK:.0f} s after it was deleted")
+        if left := world.store.children.get(job["metadata"]["uid"]):
+            rules.fail("S13", f"left behind: {', '.join(key.name for _, key in left)}")
+    writes = world.writes
+    world.run(SILENCE)
+    if world.writes != writes:
+        rules.fail("W1", f"{world.writes - writes} writes for a job that is gone")
+
+
+CALLS = (
+    *("create rayclusters", "create jobs", "create services", "patch rayjobs", "patch status"),
+    *("delete rayclusters", "delete jobs", "get rayjobs", "submit ray", "stop ray"),
+)
+SORT = Sort(
+    storm,
+    frozenset(
+        {
+            *(*faults.KINDS, "quota refusal", "with clusterSelector", "with SameCluster"),
+            *(*named(ODDS), *FATES),
+            *(f"mode {mode}" for mode in MODES),
+            *(f"state {state}" for state in State if state),
+        }
+    ),
+    frozenset(faults.combinations(CALLS)),
+    frozenset(
+        {
+            *(f"create {kind}" for kind in ("Pod", "Service", "RayCluster", "Job")),
+            *(f"delete {kind}" for kind in ("RayCluster", "RayJob", "Job")),
+            *(f"patch {kind}" for kind in ("RayJob", "RayCluster", "Service", "status")),
+        }
+    ),
+)

@@ -1,6 +1,7 @@
 """Many storms on all processors: how often each fault and each action occurred, and every seed that broke an invariant.
 
-usage: python -m rayfleet.sim.many [STORMS] [FIRST SEED] [LEADERS]     LEADERS is 1 or 2 operators at once, or a mixture of storms: 1112
+usage: python -m rayfleet.sim.many [STORMS] [FIRST SEED] [LEADERS] [KIND]
+LEADERS is 1 or 2 operators at once, or a mixture of storms: 1112. KIND is clusters, jobs, services or cronjobs.
 Exit code 1 when an invariant broke, or when a class of fault, a fault on some call, or a kind of action never occurred.
 """
 
@@ -13,14 +14,13 @@ import os
 import sys
 import time
 from collections import Counter
+from functools import partial
 from typing import NamedTuple
 
-from rayfleet.sim import chaos, faults
-from rayfleet.sim.storm import FEATURES, storm
+from rayfleet.sim import job_storm, storm
+from rayfleet.sim.storm import Sort
 
-FATES = tuple(f"pod {fate}" for fate in ("ready", "fails", "exits", "pending"))
-MADE = ("Pod", "Service", "NetworkPolicy", "PersistentVolumeClaim", "Secret", "Job")
-ACTIONS = (*(f"create {kind}" for kind in MADE), "delete Pod", "delete Service", "patch Service", "patch RayCluster", "patch status")
+SORTS = {"clusters": storm.SORT, "jobs": job_storm.SORT}
 AMONG_TWO = {"restart-leader"}  # needs another one that goes on
 TOLD_EVERY = 500
 
@@ -36,46 +36,42 @@ class Told(NamedTuple):
     problem: str = ""
 
 
-def run(case: tuple[int, int]) -> Told:
+def run(kind: str, case: tuple[int, int]) -> Told:
     seed, leaders = case
     try:
-        outcome = storm(seed, leaders)
+        outcome = SORTS[kind].storm(seed, leaders)
     except Exception as error:
         return Told(seed, leaders, Counter(), Counter(), Counter(), f"{type(error).__name__}: {error}".split("\n")[0])
     return Told(seed, leaders, outcome.faults, outcome.calls, outcome.actions)
 
 
-def missing(seen: Told, leaders: str) -> list[str]:
+def missing(sort: Sort, seen: Told, leaders: str) -> list[str]:
     """What should have occurred and did not."""
-    drawn = {"quota refusal", *FATES, *(f"with {feature}" for feature in FEATURES)}
-    wanted = {*faults.KINDS, *chaos.ACTS, *drawn} - (set() if "2" in leaders else AMONG_TWO)
-    return [
-        *sorted(wanted - seen.faults.keys()),
-        *sorted(set(faults.combinations()) - seen.calls.keys()),
-        *sorted(set(ACTIONS) - seen.actions.keys()),
-    ]
+    wanted = sort.faults - (set() if "2" in leaders else AMONG_TWO)
+    return [*sorted(wanted - seen.faults.keys()), *sorted(sort.calls - seen.calls.keys()), *sorted(sort.actions - seen.actions.keys())]
 
 
 def main(words: list[str]) -> int:
     number = int(words[0]) if words else 500
     first = int(words[1]) if len(words) > 1 else 0
     leaders = words[2] if len(words) > 2 else "12"
+    kind = words[3] if len(words) > 3 else "clusters"
     cases = [(first + index, int(leaders[index % len(leaders)])) for index in range(number)]
     began = time.monotonic()
     total = Told(0, 0, Counter(), Counter(), Counter())
     broken = 0
     with multiprocessing.Pool(os.cpu_count(), initializer=prepare) as pool:
-        for count, told in enumerate(pool.imap_unordered(run, cases, chunksize=10), 1):
+        for count, told in enumerate(pool.imap_unordered(partial(run, kind), cases, chunksize=10), 1):
             for sums, more in zip(total[2:5], told[2:5], strict=True):
                 sums.update(more)
             if told.problem:
                 broken += 1
-                print(f"storm({told.seed}, {told.leaders}): {told.problem}", flush=True)
+                print(f"{kind}: storm({told.seed}, {told.leaders}): {told.problem}", flush=True)
             if count % TOLD_EVERY == 0:
                 print(f"{count} storms, {broken} broken, {count / (time.monotonic() - began):.0f} a second", flush=True)
     for title, counts in (("faults", total.faults), ("faults by call", total.calls), ("actions", total.actions)):
         print(f"{title} ({counts.total()}): {', '.join(f'{name} {times}' for name, times in sorted(counts.items()))}")
-    absent = missing(total, leaders)
+    absent = missing(SORTS[kind], total, leaders)
     if absent:
         print(f"never occurred: {', '.join(absent)}")
     print(f"{number - broken} passed, {broken} failed")

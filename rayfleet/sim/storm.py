@@ -11,7 +11,7 @@ from rayfleet.api.config import Configuration
 from rayfleet.api.meta import RAYCLUSTERS
 from rayfleet.planning.backoff import LONGEST_RETRY
 from rayfleet.raycluster.plan import plan
-from rayfleet.sim import manifests
+from rayfleet.sim import chaos, faults, manifests
 from rayfleet.sim.chaos import Chaos
 from rayfleet.sim.end_state import unmet
 from rayfleet.sim.invariants import Invariants, deadline
@@ -44,6 +44,16 @@ class Outcome:
     writes: int = 0
 
 
+@dataclass(frozen=True)
+class Sort:
+    """The storms of one kind of objects, and what must occur in many of them: faults and acts, faults by call, the operator's actions."""
+
+    storm: Callable[[int, int], Outcome]
+    faults: frozenset[str]
+    calls: frozenset[str]
+    actions: frozenset[str]
+
+
 def weather(seed: int) -> Pace:
     """How slow the caches and the network are: mostly quick, sometimes seconds behind."""
     dice = Random(seed)
@@ -65,13 +75,13 @@ def rage(world: World, leaders: int, prepare: Callable[[World], None] | None) ->
     rules = Invariants(world)
     dice = Random(seed * 7 + leaders)
     cluster = manifests.with_features(manifests.random_cluster("demo", dice), Random(seed * 11))
-    chaos = Chaos(world, dice, cluster)
+    troubles = Chaos(world, dice, cluster)
     if prepare is not None:
         prepare(world)
     fates = Counter(f"with {name}" for name in FEATURES if name in cluster["spec"])
 
     def fate(pod: object) -> str:
-        drawn = dice.choices((READY, FAILS, EXITS, PENDING), (12, 1, 1, 1))[0] if chaos.active else READY
+        drawn = dice.choices((READY, FAILS, EXITS, PENDING), (12, 1, 1, 1))[0] if troubles.active else READY
         fates[f"pod {drawn}"] += 1
         return drawn
 
@@ -83,18 +93,18 @@ def rage(world: World, leaders: int, prepare: Callable[[World], None] | None) ->
     world.apply(cluster)
     for _ in range(leaders):
         world.lead()
-    world.clock.spawn(chaos.process())
+    world.clock.spawn(troubles.process())
     world.run(STORM)
-    chaos.stop()
+    troubles.stop()
     world.faults.stop()
     if (world.cluster("demo") or {"metadata": {}})["metadata"].get("deletionTimestamp"):
         end_clean_up(world, rules)
-    chaos.mend()
+    troubles.mend()
     calm(world, rules)
     bury(world, rules)
     if rules.overlaps:
         world.faults.counts["heads overlapped"] += 1
-    return Outcome(world.faults.counts + chaos.counts + fates, world.faults.calls, world.actions, world.trace, rules.writes)
+    return Outcome(world.faults.counts + troubles.counts + fates, world.faults.calls, world.actions, world.trace, rules.writes)
 
 
 def rush(seed: int, *, planner: Planner = plan) -> None:
@@ -160,3 +170,13 @@ def bury(world: World, rules: Invariants, name: str = "demo") -> None:
     world.run(SILENCE)
     if rules.writes != writes:
         rules.fail("W1", f"{rules.writes - writes} writes for a cluster that is gone")
+
+
+FATES = tuple(f"pod {fate}" for fate in (READY, FAILS, EXITS, PENDING))
+MADE = ("Pod", "Service", "NetworkPolicy", "PersistentVolumeClaim", "Secret", "Job")
+SORT = Sort(
+    storm,
+    frozenset({*faults.KINDS, *chaos.ACTS, "quota refusal", *FATES, *(f"with {feature}" for feature in FEATURES)}),
+    frozenset(faults.combinations()),
+    frozenset({*(f"create {kind}" for kind in MADE), "delete Pod", "delete Service", "patch Service", "patch RayCluster", "patch status"}),
+)

@@ -1,0 +1,314 @@
+"""Known faults with jobs, put back (reference: reliability, e): each takes a monkeypatch; a planner that it gives runs in place of the
+RayJob's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from rayfleet.api.meta import RAYCLUSTERS
+from rayfleet.planning.actions import Action, Create, Delete, Fence, RemoveFinalizer
+from rayfleet.planning.plan import Event, Plan, StatusWrite
+from rayfleet.raycluster import head
+from rayfleet.rayjob import cluster, deadlines, deletion, findings, observe, states, status, submission
+from rayfleet.rayjob import plan as core
+from rayfleet.rayjob.observed import Observed
+from rayfleet.rayjob.states import Finding, State, Step
+from rayfleet.sim.leader import Planner
+
+Patch = pytest.MonkeyPatch
+Mutant = Callable[[Patch], Planner | None]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The invariant that is to break in storms from the seed `first` on; "raised" for any other error."""
+
+    invariant: str
+    leaders: int = 1
+    first: int = 0
+
+
+def planner(change: Callable[[Observed, Plan], Plan]) -> Planner:
+    return lambda observed: change(observed, core.plan(observed))
+
+
+def each(change: Callable[[Action], Action | None]) -> Planner:
+    def changed(observed: Observed, plan: Plan) -> Plan:
+        return replace(plan, actions=tuple(action for found in plan.actions if (action := change(found)) is not None))
+
+    return planner(changed)
+
+
+def holds(patch: Patch, finding: Finding, wrong: Any) -> None:
+    patch.setitem(findings.HOLDS, finding, wrong)  # type: ignore[arg-type]
+
+
+def any_life(patch: Patch) -> None:
+    """The life of Ray is not looked at: after a head is lost the job is submitted to the next one (KubeRay #756)."""
+    patch.setattr(submission, "session_of", lambda observed: "")
+    patch.setattr(findings, "other_life", lambda observed, job: False)
+
+
+def other_id(patch: Patch) -> None:
+    """Each try to submit has an id of its own (KubeRay #2317, #3211, #4071)."""
+    real = submission.act_of
+
+    def act_of(observed: Observed, job: Any) -> Any:
+        named = f"{job.status.job_id}-{int(observed.now * 1000)}"
+        return real(observed, msgspec.structs.replace(job, status=msgspec.structs.replace(job.status, job_id=named)))
+
+    patch.setattr(submission, "act_of", act_of)
+
+
+def second_head(patch: Patch) -> None:
+    """The head of SidecarMode comes again, and submits again (KubeRay #4141, #4234)."""
+    patch.setattr(head, "stays_away", lambda cluster: False)
+    patch.setattr(head, "replaces", lambda *_: False)
+
+
+def unfenced_sidecar(patch: Patch) -> None:
+    """Nothing says that a head which submits by itself was there: its cluster is made again."""
+    patch.setattr(submission, "submits_unfenced", lambda observed, job: False)
+
+
+def made_again(patch: Patch) -> None:
+    """A cluster that is lost is made again."""
+    holds(patch, Finding.CLUSTER_LOST, lambda observed, job: False)
+
+
+def never_lost(patch: Patch) -> None:
+    """A job of which Ray knows nothing is waited for."""
+    holds(patch, Finding.RECORD_LOST, lambda observed, job: False)
+
+
+def too_early(patch: Patch) -> None:
+    """A try begins while another one is left."""
+    holds(patch, Finding.GONE, lambda observed, job: True)
+    patch.setattr(cluster, "strays", lambda observed, job: [])
+
+    def make(observed: Observed, job: Any) -> list[Action]:
+        present = tuple(found for found in observed.owned if found.metadata.name == job.status.ray_cluster_name)
+        return real(replace(observed, owned=present), job)
+
+    real = cluster.make_cluster
+    patch.setattr(cluster, "make_cluster", make)
+
+
+def stray_left(patch: Patch) -> None:
+    """A cluster that was made from an old copy of the job stays."""
+    patch.setattr(cluster, "strays", lambda observed, job: [])
+
+
+def last_word_changes(patch: Patch) -> None:
+    """Ray's last word is taken back when Ray does."""
+    wrong = lambda observed, job: observed.info.status if observed.info else ""  # noqa: E731
+    patch.setattr(findings, "terminal_word", wrong)
+    patch.setattr(status, "terminal_word", wrong)
+
+
+def failure_is_success(patch: Patch) -> None:
+    """What fails is told as complete."""
+    holds(patch, Finding.SUCCEEDED, findings.says("FAILED"))
+
+
+def terminal_goes_on(patch: Patch) -> None:
+    """A job that has failed begins anew when it is suspended."""
+    rows = {Finding.SUSPENSION: Step(State.SUSPENDING), **states.TABLE[State.FAILED]}
+    patch.setitem(states.TABLE, State.FAILED, rows)  # type: ignore[index]
+
+
+def endless_retries(patch: Patch) -> None:
+    """backoffLimit is not looked at."""
+    patch.setattr(core, "after_failure", lambda job, step: Step(State.RETRYING, reason=step.reason) if step.state is State.FAILED else step)
+
+
+def no_deadline(patch: Patch) -> None:
+    """activeDeadlineSeconds are not looked at."""
+    patch.setattr(deadlines, "active_deadline", lambda job: None)
+
+
+def cluster_leaks(patch: Patch) -> None:
+    """The cluster of a job with a submitter stays (KubeRay #4080)."""
+    real = deletion.policies
+    patch.setattr(deletion, "policies", lambda observed, job: () if job.spec.submission_mode == "K8sJobMode" else real(observed, job))
+
+
+def stop_for_ever(patch: Patch) -> None:
+    """A deleted job waits for Ray to stop it, whether Ray lives or not."""
+    patch.setattr(deletion, "stop_settled", lambda *_: False)
+
+
+def released_at_once(patch: Patch) -> None:
+    """The finalizer goes although Ray's job was not stopped."""
+    patch.setattr(deletion, "stop_settled", lambda *_: True)
+
+
+def made_while_suspended(patch: Patch) -> None:
+    """Suspension is not looked at before the cluster is made."""
+    holds(patch, Finding.SUSPENSION, lambda observed, job: job.spec.suspend and bool(observed.owned))
+
+
+def new_mode_at_once(patch: Patch) -> None:
+    """An edit of the mode holds for the try that runs."""
+    patch.setattr(observe, "in_mode_of", lambda job, cluster: job)
+
+
+def wrong_time_stays(patch: Patch) -> None:
+    """A time that a wrong clock wrote is counted from for ever."""
+    patch.setattr(deadlines, "is_to_come", lambda observed, text: False)
+
+
+def shared_head_forgotten(patch: Patch) -> None:
+    """A cluster that is selected is looked at only when it calls, which it does not."""
+    patch.setattr(deadlines, "LOOK_AGAIN", 1e9)
+
+
+def no_uid(patch: Patch) -> Planner:
+    """A delete names no UID."""
+    return each(lambda action: replace(action, uid="") if isinstance(action, Delete) else action)
+
+
+def selected_cluster_goes(patch: Patch) -> Planner:
+    """The cluster that a job selected is deleted with it."""
+
+    def changed(observed: Observed, plan: Plan) -> Plan:
+        found = observed.cluster
+        if found is None or not observed.job.status.end_time or found in observed.owned or found.metadata.deletion_timestamp:
+            return plan
+        return replace(plan, actions=(*plan.actions, cluster.delete(RAYCLUSTERS, found, "the job has ended")))
+
+    return planner(changed)
+
+
+def untested_fence(patch: Patch) -> Planner:
+    """A mark is written without the version that was seen."""
+    return each(lambda action: replace(action, resource_version="") if isinstance(action, Fence | RemoveFinalizer) else action)
+
+
+def others_marks(patch: Patch) -> Planner:
+    """The operator writes annotations that are not its own."""
+    return each(
+        lambda action: replace(action, annotations={**action.annotations, "example.com/x": "1"}) if isinstance(action, Fence) else action
+    )
+
+
+def ownerless_cluster(patch: Patch) -> Planner:
+    """The cluster has no owner: nobody removes it (KubeRay: orphans)."""
+
+    def change(action: Action) -> Action:
+        if not isinstance(action, Create) or action.resource != RAYCLUSTERS:
+            return action
+        meta = {name: value for name, value in action.manifest["metadata"].items() if name != "ownerReferences"}
+        return replace(action, manifest={**action.manifest, "metadata": meta})
+
+    return each(change)
+
+
+def made_for_the_dying(patch: Patch) -> Planner:
+    """A job that is being deleted goes on (KubeRay: resurrection)."""
+
+    def plan(observed: Observed) -> Plan:
+        meta = observed.job.metadata
+        if meta.deletion_timestamp:
+            alive = msgspec.structs.replace(observed.job, metadata=msgspec.structs.replace(meta, deletion_timestamp=None))
+            return core.plan(replace(observed, job=alive))
+        return core.plan(observed)
+
+    return plan
+
+
+def talks_at_rest(patch: Patch) -> Planner:
+    """The status is written at each look, with a time in its message (the seed's day)."""
+
+    def changed(observed: Observed, plan: Plan) -> Plan:
+        found = observed.job
+        if found.metadata.deletion_timestamp or plan.status is not None or plan.actions or not found.status.end_time:
+            return plan
+        write = StatusWrite({"message": f"looked at {observed.now}"}, found.metadata.resource_version, True, "looked")
+        return replace(plan, status=write, requeue_after=30.0)
+
+    return planner(changed)
+
+
+def wrong_pair(patch: Patch) -> Planner:
+    """A job that waits says that it runs."""
+
+    def changed(observed: Observed, plan: Plan) -> Plan:
+        if plan.status is None or plan.status.patch.get("jobDeploymentStatus") != State.INITIALIZING:
+            return plan
+        return replace(plan, status=replace(plan.status, patch={**plan.status.patch, "jobStatus": "RUNNING"}))
+
+    return planner(changed)
+
+
+def generation_unwritten(patch: Patch) -> Planner:
+    """observedGeneration is not written."""
+
+    def changed(observed: Observed, plan: Plan) -> Plan:
+        if plan.status is None:
+            return plan
+        patch = {name: value for name, value in plan.status.patch.items() if name != "observedGeneration"}
+        return replace(plan, status=replace(plan.status, patch=patch) if patch else None)
+
+    return planner(changed)
+
+
+def conflict_told(patch: Patch) -> Planner:
+    """A conflict is told as if it were news (KubeRay #745)."""
+    return planner(
+        lambda observed, plan: (
+            replace(plan, events=(*plan.events, Event("Warning", "Failed", "the object has been modified", "Reconcile")))
+            if plan.actions
+            else plan
+        )
+    )
+
+
+def nil_spec(patch: Patch) -> Planner:
+    """A job without a cluster of its own ends the operator (KubeRay #4102)."""
+
+    def plan(observed: Observed) -> Plan:
+        assert observed.job.spec.ray_cluster_spec.ray_version
+        return core.plan(observed)
+
+    return plan
+
+
+MUTANTS: dict[Mutant, Proof] = {
+    any_life: Proof("S7"),
+    other_id: Proof("S7"),
+    second_head: Proof("S7"),
+    unfenced_sidecar: Proof("S7"),
+    made_again: Proof("L1"),
+    never_lost: Proof("L1"),
+    too_early: Proof("S19"),
+    stray_left: Proof("L1", leaders=2),
+    last_word_changes: Proof("D1"),
+    failure_is_success: Proof("P1"),
+    terminal_goes_on: Proof("S8"),
+    endless_retries: Proof("P3"),
+    no_deadline: Proof("D1"),
+    cluster_leaks: Proof("L1"),
+    stop_for_ever: Proof("L1"),
+    released_at_once: Proof("S12"),
+    made_while_suspended: Proof("S10"),
+    new_mode_at_once: Proof("L1"),
+    wrong_time_stays: Proof("L1"),
+    shared_head_forgotten: Proof("L1"),
+    no_uid: Proof("S3"),
+    selected_cluster_goes: Proof("S3"),
+    untested_fence: Proof("S15"),
+    others_marks: Proof("S14"),
+    ownerless_cluster: Proof("S3"),
+    made_for_the_dying: Proof("S11"),
+    talks_at_rest: Proof("W1"),
+    wrong_pair: Proof("P1"),
+    generation_unwritten: Proof("L1"),
+    conflict_told: Proof("W4"),
+    nil_spec: Proof("raised"),
+}

@@ -1,0 +1,172 @@
+"""What storms have found: jobs that ran twice, hung, or left a cluster behind."""
+
+from __future__ import annotations
+
+import pytest
+
+from rayfleet.api import labels
+from rayfleet.api.meta import PODS, RAYCLUSTERS, RAYJOBS
+from rayfleet.sim.job_storm import NAME
+from rayfleet.sim.kubelet import PENDING, READY, key_of
+from rayfleet.sim.manifests import cluster, group
+from rayfleet.sim.world import World
+from tests.sim.jobs import BOOT, job_world
+
+MODES = ("HTTPMode", "K8sJobMode", "SidecarMode")
+
+
+def lose_head(world: World, name: str) -> None:
+    head = next(pod for pod in world.pods(name) if pod["metadata"]["labels"][labels.NODE_TYPE] == labels.HEAD)
+    world.user("delete", PODS, key_of(head), grace=0)
+
+
+def test_a_cluster_whose_head_submits_is_not_made_again_when_it_is_lost() -> None:
+    """SidecarMode: nobody had heard yet that Ray has the job, and it runs in the cluster that is deleted."""
+    with job_world() as world:
+        world.lead()
+        world.submit(submissionMode="SidecarMode")
+        world.until(lambda: bool(world.rays.lives))
+        (life,) = world.rays.lives.values()
+        life.ray.lie = (500, b"not now")
+        life.ray.submit({"submission_id": world.status["jobId"]})
+        world.run(BOOT + 5.0)
+        assert world.state == "Initializing"
+        world.delete(RAYCLUSTERS, world.status["rayClusterName"])
+        world.run(60.0)
+        assert (world.state, world.status["reason"], world.clusters) == ("Failed", "ClusterLost", [])
+
+
+def test_a_head_that_submits_does_not_come_again_before_all_was_ready() -> None:
+    """Its worker was still to come, so the cluster was never provisioned; the job runs in the head that is lost."""
+    with job_world() as world:
+        world.nodes.fate = lambda pod: READY if pod["metadata"]["labels"][labels.NODE_TYPE] == labels.HEAD else PENDING
+        world.lead()
+        world.submit(submissionMode="SidecarMode", rayClusterSpec=cluster("any", group("small", 1))["spec"])
+        world.until(lambda: len(world.runs) == 1)
+        lose_head(world, world.status["rayClusterName"])
+        world.run(120.0)
+        assert (world.state, world.status["reason"]) == ("Failed", "ClusterLost")
+        assert len(world.runs) == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("other", MODES)
+def test_a_try_ends_in_the_mode_in_which_it_began(mode: str, other: str) -> None:
+    with job_world() as world:
+        world.lead()
+        world.submit(submissionMode=mode)
+        world.until(lambda: bool(world.clusters))
+        world.change(submissionMode=other)
+        world.run(120.0)
+        assert (world.state, world.status["jobStatus"], len(world.runs)) == ("Complete", "SUCCEEDED", 1)
+
+
+def test_a_cluster_made_from_an_old_copy_of_the_job_goes() -> None:
+    """The second operator has not heard that the job was suspended, and makes the cluster that the first one has removed."""
+    with job_world() as world:
+        world.lead()
+        second = world.lead()
+        world.submit(shutdownAfterJobFinishes=True)
+        world.run(5.0)
+        second.watches[RAYJOBS].stall(6.0)
+        world.change(suspend=True)
+        world.run(60.0)
+        assert (world.state, world.clusters) == ("Suspended", [])
+        world.change(suspend=False)
+        world.run(120.0)
+        assert (world.state, world.clusters, len(world.runs)) == ("Complete", [], 1)
+
+
+def test_an_end_that_a_wrong_clock_dated_keeps_no_cluster_for_a_year() -> None:
+    with job_world() as world:
+        leader = world.lead()
+        world.submit(shutdownAfterJobFinishes=True, ttlSecondsAfterFinished=30)
+        world.until(lambda: world.state == "Running")
+        leader.clock.error = 365 * 86400.0
+        world.until(lambda: world.state == "Complete")
+        leader.clock.error = 0.0
+        world.run(120.0)
+        assert world.clusters == [] and world.status["endTime"] < "2026-02"
+
+
+def test_a_clock_that_was_wrong_for_a_while_does_not_hide_that_ray_is_silent() -> None:
+    with job_world() as world:
+        leader = world.lead()
+        world.submit()
+        world.until(lambda: world.state == "Running")
+        leader.clock.error = 365 * 86400.0
+        world.life.ray.lie = (500, b"not now")
+        world.run(30.0)
+        leader.clock.error = 0.0
+        world.run(400.0)
+        assert (world.state, world.status["reason"]) == ("Failed", "JobStatusCheckTimeoutExceeded")
+
+
+def test_a_job_on_a_cluster_of_others_is_looked_at_while_that_has_no_head() -> None:
+    """Nothing that is not its own calls it: the record of the job is lost with the head, and nobody would notice."""
+    with job_world() as world:
+        world.lead()
+        world.apply(cluster("shared"))
+        world.run(BOOT + 10.0)
+        world.submit(clusterSelector={labels.CLUSTER: "shared"})
+        world.until(lambda: world.state == "Running")
+        world.nodes.fate = lambda pod: PENDING
+        lose_head(world, "shared")
+        world.run(15.0)
+        world.change(entrypoint="python other.py")
+        world.run(15.0)
+        world.nodes.fate = lambda pod: READY
+        world.nodes.schedule_pending()
+        world.run(120.0)
+        assert (world.state, world.status["reason"]) == ("Failed", "JobRecordLost")
+
+
+def test_a_cluster_of_others_is_asked_as_soon_as_it_is_ready() -> None:
+    """Its head is there before all of it is ready, and after that nothing of the job's own changes."""
+    with job_world() as world:
+        world.nodes.fate = lambda pod: READY if pod["metadata"]["labels"][labels.NODE_TYPE] == labels.HEAD else PENDING
+        world.lead()
+        world.apply(cluster("shared", group("small", 1)))
+        world.submit(clusterSelector={labels.CLUSTER: "shared"})
+        world.run(30.0)
+        world.nodes.fate = lambda pod: READY
+        world.nodes.schedule_pending()
+        world.run(90.0)
+        assert (world.state, world.runs) == ("Complete", [world.status["jobId"]])
+
+
+def test_the_last_word_stands_when_neither_cluster_nor_submitter_can_end_it() -> None:
+    """Ray has said how the job ended, then its cluster is deleted, and its submitter waits for nobody."""
+    with job_world() as world:
+        world.lead()
+        world.submit(submissionMode="K8sJobMode")
+        world.until(lambda: world.state == "Running")
+        world.submitters.nodes.end_program = lambda *_: None  # type: ignore[method-assign]
+        world.until(lambda: world.status.get("jobStatus") == "SUCCEEDED")
+        world.delete(RAYCLUSTERS, world.status["rayClusterName"])
+        world.run(30.0)
+        assert (world.state, world.status["jobStatus"]) == ("Complete", "SUCCEEDED")
+
+
+@pytest.mark.parametrize("code", [401, 403, 408, 429])
+def test_a_refusal_that_says_nothing_against_the_job_is_not_its_failure(code: int) -> None:
+    with job_world() as world:
+        world.lead()
+        world.submit()
+        world.until(lambda: bool(world.rays.lives))
+        (life,) = world.rays.lives.values()
+        post = life.ray.post
+        life.ray.post = lambda act: (code, b"later")  # type: ignore[method-assign]
+        world.run(30.0)
+        assert world.state == "Initializing"
+        life.ray.post = post  # type: ignore[method-assign]
+        world.run(120.0)
+        assert (world.state, world.status["jobStatus"], len(world.runs)) == ("Complete", "SUCCEEDED", 1)
+
+
+def test_a_job_that_another_controller_manages_is_left_alone() -> None:
+    with job_world() as world:
+        world.lead()
+        world.submit(managedBy="kueue.x-k8s.io/multikueue")
+        world.run(600.0)
+        assert (world.writes, world.clusters, NAME in world.job["metadata"]["name"]) == (0, [], True)

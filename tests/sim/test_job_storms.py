@@ -1,0 +1,46 @@
+"""Random RayJobs under random faults, with one operator and with two at once. The invariants hold after every write; then silence.
+
+More of them, and what must occur in all: `python -m rayfleet.sim.many 5000 0 11112 jobs`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from rayfleet.api.meta import RAYJOBS
+from rayfleet.sim.job_storm import storm
+from rayfleet.sim.judge import Violation
+from tests.sim.mutants.jobs import MUTANTS, Mutant
+
+MOST_STORMS = 60
+
+
+@pytest.mark.parametrize("leaders", [1, 2])
+def test_storms_end_with_the_job_and_in_silence(leaders: int) -> None:
+    for seed in range(30):
+        storm(seed, leaders)
+
+
+@pytest.mark.parametrize("leaders", [1, 2])
+def test_the_same_seed_gives_the_same_storm(leaders: int) -> None:
+    assert storm(7, leaders).trace == storm(7, leaders).trace
+
+
+def broken_by(mutant: Mutant, leaders: int, seed: int) -> str:
+    """The invariant that breaks first with this seed, "" when all hold."""
+    with pytest.MonkeyPatch.context() as patch:
+        planner = mutant(patch)
+        try:
+            storm(seed, leaders, planners={RAYJOBS: planner} if planner else None)
+        except Violation as violation:
+            return str(violation).partition(":")[0]
+        except Exception:
+            return "raised"
+    return ""
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_the_mutant_is_killed(mutant: Mutant) -> None:
+    proof = MUTANTS[mutant]
+    found = (broken_by(mutant, proof.leaders, seed) for seed in range(proof.first, proof.first + MOST_STORMS))
+    assert proof.invariant in found, f"{mutant.__name__} lives: {mutant.__doc__}"
