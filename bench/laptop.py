@@ -50,13 +50,13 @@ def main() -> None:
                 fleet(state, "up", "-f", str(EXAMPLES / "minimal.yaml"))
                 show(f"`up` to a Ready head and worker, {round_}", time.monotonic() - began, 15 if round_ == "warm" else 0, "s")
             finally:
-                fleet(state, "down")
+                fleet(state, "down", "--delete-data")
         state = Path(directory) / "two"
         try:
             fleet(state, "up", "-f", str(EXAMPLES / "two-clusters.yaml"))
             measure_rest(operator(state))
         finally:
-            fleet(state, "down")
+            fleet(state, "down", "--delete-data")
 
 
 def measure_rest(pid: int) -> None:

@@ -142,7 +142,7 @@ def leftovers(demo: Demo, links: set[str]) -> None:
 
     holder = find_holder(State(demo.state))
     inside = left.members(holder) if holder else []
-    demo.rayfleet("down")
+    demo.rayfleet("down", "--delete-data")
     found = {
         "processes": len(left.living(inside)),
         "mounts": len(left.mounts(demo.state)),
@@ -174,7 +174,7 @@ def demonstrate(demo: Demo) -> None:
         leftovers(demo, links)
     finally:
         if demo.state.exists():
-            subprocess.run(demo.command("down"))
+            subprocess.run(demo.command("down", "--delete-data"))
     demo.title("Done")
 
 

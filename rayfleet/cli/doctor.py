@@ -96,7 +96,7 @@ def environment_rows() -> Iterator[Row]:
     from importlib.util import find_spec
     from pathlib import Path
 
-    from rayfleet.kubelet.image import installed_ray
+    from rayfleet.kubelet.images import installed_ray
 
     lacking = [package for module, package in MODULES.items() if find_spec(module) is None]
     told = f"not installed: {', '.join(lacking)} (pip install 'rayfleet[local]')" if lacking else "everything that the embedded API needs"

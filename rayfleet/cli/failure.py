@@ -32,8 +32,9 @@ def explain(error: BaseException) -> str | None:
 def expected_errors() -> tuple[type[BaseException], ...]:
     from rayfleet.kube.connection import ConfigError
     from rayfleet.kube.errors import ApiError
+    from rayfleet.local.configuration import NotConfigured
     from rayfleet.local.namespaces import HostLacks
     from rayfleet.local.spawn import NotStarted
     from rayfleet.local.start import NotUp
 
-    return (ApiError, ConfigError, HostLacks, NotUp, NotStarted, OSError)
+    return (ApiError, ConfigError, HostLacks, NotConfigured, NotUp, NotStarted, OSError)

@@ -95,6 +95,7 @@ def kubelet(state: str | None) -> None:
         kubeconfig=place.inner_kubeconfig("kubelet"),
         state=place.pods,
         environment=Path(sys.prefix),
+        images=place.images,
         hidden=(place.path,),  # tokens of every user lie there
         token=token_of(place, "admin"),  # the API server shows it
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,9 +29,10 @@ if TYPE_CHECKING:
     show_default=True,
     help="What clusters without authOptions get, of a fleet that is started now.",
 )
+@click.option("--config", "file", metavar="FILE", help="What stands for which image, instead of ~/.config/rayfleet/local.yaml.")
 @click.option("--timeout", default=300.0, show_default=True, metavar="SECONDS", help="How long to wait for the clusters.")
 @state_option
-def command(files: tuple[str, ...], foreground: bool, auth: str, timeout: float, state: str | None) -> None:
+def command(files: tuple[str, ...], foreground: bool, auth: str, file: str | None, timeout: float, state: str | None) -> None:
     """Start the local fleet: Ray clusters on this machine, without Kubernetes.
 
     May be called again at any time: what runs is left alone, what is missing is started.
@@ -39,13 +42,16 @@ def command(files: tuple[str, ...], foreground: bool, auth: str, timeout: float,
       rayfleet up
       rayfleet up -f examples/two-clusters.yaml
       rayfleet up --foreground
+      rayfleet up --config local.yaml      # images: {"rayproject/ray:2.9*": auto}
     """
     from rayfleet.cli.manifests import load_manifests
+    from rayfleet.local.configuration import default_file, load_rules
     from rayfleet.local.start import start
 
     place = state_of(state)
     manifests = load_manifests(files)  # a mistake in a file is told before anything is started
-    start(place, click.echo, auth=auth)
+    rules = load_rules(Path(file) if file else default_file(os.environ), must_exist=bool(file))
+    start(place, click.echo, auth=auth, rules=rules)
     try:
         failures = asyncio.run(fill(place, manifests, timeout))
         told_where(place)

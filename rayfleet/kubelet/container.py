@@ -17,10 +17,10 @@ HOME = "/home/ray"  # home and working directory, as in the images that this env
 PRIVATE = {"tmp": "/tmp", "var-tmp": "/var/tmp", "home": HOME}  # new for each life of a container
 
 
-def base_environment(settings: KubeletSettings, hostname: str) -> dict[str, str]:
+def base_environment(settings: KubeletSettings, hostname: str, python: Path) -> dict[str, str]:
     """What every container is given. RAY_AUTH_MODE is always explicit: Ray reads a user's token file when it is not."""
     return {
-        "PATH": f"{settings.environment}/bin:{SYSTEM_PATH}:{substitutes.PLACE}",
+        "PATH": f"{python}/bin:{SYSTEM_PATH}:{substitutes.PLACE}",
         "HOME": HOME,
         "HOSTNAME": hostname,
         "LANG": "C.UTF-8",
@@ -59,12 +59,13 @@ def mounts(
     attempt: int,
     settings: KubeletSettings,
     values: Mapping[str, str],
+    python: Path,
 ) -> list[list[str]]:
     """In the order of mounting. The state directory is hidden: it holds what other Pods were given."""
     own = scratch(directory, container["name"], attempt)
     found = [["tmpfs", "size=64k,mode=755", str(path), ""] for path in (*settings.hidden, settings.state)]
     found += [["bind", str(own / part), target, "rw"] for part, target in PRIVATE.items()]
-    found += [["bind", path, path, "ro"] for path in hidden_environment(settings)]
+    found += [["bind", path, path, "ro"] for path in hidden_environment(settings, python)]
     found += [["bind", str(directory / name), f"/etc/{name}", "rw"] for name in ("hosts", "resolv.conf", "hostname")]
     found.append(["bind", str(directory / "shm"), "/dev/shm", "rw"])
     if settings.substitutes.exists():
@@ -90,19 +91,26 @@ def volume_mount(mount: Mapping[str, Any], source: Path, values: Mapping[str, st
     return ["bind", str(source), mount["mountPath"].rstrip("/") or "/", "ro" if mount.get("readOnly") else "rw"]
 
 
-def hidden_environment(settings: KubeletSettings) -> list[str]:
+def hidden_environment(settings: KubeletSettings, python: Path) -> list[str]:
     """The Python environment, and the interpreter it was made from, where one of our own directories would cover them."""
     covers = ["/run", str(settings.state), *map(str, settings.hidden), *PRIVATE.values()]
-    interpreter = Path(os.path.realpath(settings.environment / "bin" / "python")).parent.parent
-    wanted = dict.fromkeys([str(settings.environment), str(interpreter)])
+    interpreter = Path(os.path.realpath(python / "bin" / "python")).parent.parent
+    wanted = dict.fromkeys([str(python), str(interpreter)])
     return [path for path in wanted if any(Path(path).is_relative_to(cover) for cover in covers)]
 
 
 def request(
-    container: Mapping[str, Any], attempt: int, uid: str, directory: Path, facts: Facts, settings: KubeletSettings, hostname: str
+    container: Mapping[str, Any],
+    attempt: int,
+    uid: str,
+    directory: Path,
+    facts: Facts,
+    settings: KubeletSettings,
+    hostname: str,
+    python: Path,
 ) -> dict[str, Any]:
-    """The shim's `start`. Raises ConfigError."""
-    values = environment(container, base_environment(settings, hostname), facts)
+    """The shim's `start`; `python` is the environment that stands for the image. Raises ConfigError."""
+    values = environment(container, base_environment(settings, hostname, python), facts)
     return {
         "name": container["name"],
         "attempt": attempt,
@@ -110,7 +118,7 @@ def request(
         "argv": arguments(container, values),
         "env": values,
         "cwd": container.get("workingDir") or HOME,
-        "mounts": mounts(container, facts.spec, directory, attempt, settings, values),
+        "mounts": mounts(container, facts.spec, directory, attempt, settings, values, python),
         "stdin": bool(container.get("stdin")),
         "tty": bool(container.get("tty")),
     }

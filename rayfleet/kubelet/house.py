@@ -15,6 +15,7 @@ from rayfleet.kube.errors import NotFound
 from rayfleet.kubelet import claims, tokens
 from rayfleet.kubelet.env import Source
 from rayfleet.kubelet.events import Events
+from rayfleet.kubelet.images import Images
 from rayfleet.kubelet.network import Network
 from rayfleet.kubelet.objects import Pod
 from rayfleet.kubelet.settings import KubeletSettings
@@ -28,7 +29,7 @@ class House:
     events: Events
     web: aiohttp.ClientSession  # for probes; connections are not kept, as a probe must prove that a new one is accepted
     allocatable: Mapping[str, str]
-    installed_ray: str
+    images: Images
     starting: asyncio.Semaphore  # sandboxes made at the same time: more only wait for each other's processors
 
     async def fetch(self, pod: Pod, sources: Iterable[Source]) -> dict[Source, Mapping[str, str] | None]:

@@ -20,7 +20,7 @@ from rayfleet.kubelet.clusterip import ClusterIPs
 from rayfleet.kubelet.dns import DnsServer
 from rayfleet.kubelet.events import Events
 from rayfleet.kubelet.house import House
-from rayfleet.kubelet.image import installed_ray
+from rayfleet.kubelet.images import Images
 from rayfleet.kubelet.network import Network
 from rayfleet.kubelet.objects import Pod, Service
 from rayfleet.kubelet.pods import Pods
@@ -45,7 +45,7 @@ class Kubelet:
             events=Events(client, settings.node),
             web=aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True, limit=0)),
             allocatable=node.capacity(),
-            installed_ray=installed_ray(settings.environment),
+            images=Images(settings.environment, settings.images),
             starting=asyncio.Semaphore(STARTED_AT_ONCE),
         )
         self.pod_cache: Informer[Pod] = Informer(client, PODS, Pod)

@@ -19,7 +19,8 @@ class KubeletSettings:
 
     kubeconfig: Path
     state: Path  # the one directory that is written to
-    environment: Path  # the Python environment that stands for every image; its bin/ comes first on PATH
+    environment: Path  # the Python environment that stands for images without a rule; its bin/ comes first on PATH
+    images: Path | None = None  # the directory of the rules for images, and of orders of environments
     node: str = LOCAL_NODE
     bridge: str = "rf0"
     address: str = "10.88.0.1"  # of the bridge: default route, DNS and the kubelet's HTTP of every Pod

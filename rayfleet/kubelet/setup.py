@@ -15,7 +15,7 @@ from rayfleet.kubelet import claims, container, env, logs, tokens, volumes
 from rayfleet.kubelet.attempt import LOST, read_histories, with_attempt
 from rayfleet.kubelet.env import ConfigError, Facts, Source
 from rayfleet.kubelet.house import House
-from rayfleet.kubelet.image import mismatch
+from rayfleet.kubelet.images import installed_ray, mismatch
 from rayfleet.kubelet.network import NetworkError, link_of
 from rayfleet.kubelet.passage import Passage
 from rayfleet.kubelet.sandbox import ANSWERS_IN, Identity, Sandbox, SandboxError, read_identity, remove_directory
@@ -96,8 +96,6 @@ class Setup:
                 await sandbox.destroy()
                 raise
         self.worker.sandbox = sandbox
-        if not again and (words := mismatch(spec, self.house.installed_ray)):
-            self.worker.tell("Warning", "ImageMismatch", words)
 
     async def furnish(self) -> None:
         await self.fill_volumes()
@@ -146,14 +144,15 @@ class Setup:
         return Facts(metadata, pod.spec, self.address(), self.house.settings.address, self.house.allocatable, fetched)
 
     async def start_container(self, name: str) -> None:
-        """Raises ConfigError, SandboxError or ApiError; a program that cannot be executed is an attempt that failed."""
+        """Raises ConfigError (NotReady, NotToBeHad), SandboxError or ApiError; a program that cannot be executed is a failed attempt."""
         assert self.worker.sandbox is not None
         spec = self.worker.health.container(name)
+        python = self.house.images.environment(spec.get("image") or "")
         history = self.worker.histories.get(name, ())
         attempt = history[-1].attempt + 1 if history else 0
         init = any(one["name"] == name for one in self.worker.pod.init_containers)
         facts = await self.facts(env.sources_of(spec))
-        request = container.request(spec, attempt, uuid.uuid4().hex, self.directory, facts, self.house.settings, self.hostname())
+        request = container.request(spec, attempt, uuid.uuid4().hex, self.directory, facts, self.house.settings, self.hostname(), python)
         self.environments[name] = (request["uid"], request["env"])
         container.make_scratch(self.directory, name, attempt)
         started = await self.worker.sandbox.start({**request, "init": init})
@@ -165,6 +164,8 @@ class Setup:
         else:
             self.worker.waiting.pop(name, None)
             self.worker.tell("Normal", "Started", f"Started container {name}")
+            if not history and (words := mismatch(spec, installed_ray(python))):
+                self.worker.tell("Warning", "ImageMismatch", words)
             self.worker.health.greet(name)
 
     async def prune(self, name: str, attempt: int) -> None:
@@ -200,7 +201,8 @@ class Setup:
         spec = self.worker.health.container(name)
         if self.environments.get(name, ("", {}))[0] != running.uid:
             facts = await self.facts(env.sources_of(spec))
-            values = env.environment(spec, container.base_environment(self.house.settings, self.hostname()), facts)
+            python = self.house.images.environment(spec.get("image") or "")
+            values = env.environment(spec, container.base_environment(self.house.settings, self.hostname(), python), facts)
             self.environments[name] = (running.uid, values)
         return {"name": name, "argv": command, "env": self.environments[name][1], "cwd": spec.get("workingDir") or container.HOME}
 

@@ -19,6 +19,7 @@ from rayfleet.kubelet.ending import Ending
 from rayfleet.kubelet.env import ConfigError
 from rayfleet.kubelet.health import Health
 from rayfleet.kubelet.house import House
+from rayfleet.kubelet.images import NotReady, NotToBeHad
 from rayfleet.kubelet.network import NetworkError
 from rayfleet.kubelet.objects import Pod
 from rayfleet.kubelet.sandbox import Sandbox, SandboxError
@@ -26,6 +27,8 @@ from rayfleet.kubelet.setup import Setup
 from rayfleet.kubelet.steps import Steps, next_steps
 
 log = logging.getLogger(__name__)
+PULLING = "ContainerCreating"  # what Kubernetes says while it pulls an image
+IMAGE_LOOK = 0.5  # seconds between two looks at an environment that is being made
 CONFIG_RETRY = 10.0  # seconds between two tries of what a spec or a missing Secret forbids
 API_RETRY = 1.0
 DEADLINE = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
@@ -164,6 +167,10 @@ class Worker:
             self.retry_at.pop(name, None)
             try:
                 await (self.setup.start_container(name) if name else self.setup.sandbox())
+            except NotReady as wait:
+                self.await_image(name, str(wait), now)
+            except NotToBeHad as failure:
+                self.refuse_image(name, str(failure), now)
             except ConfigError as error:
                 self.refuse(name, str(error), now)
                 if not name:
@@ -176,6 +183,17 @@ class Worker:
             self.tell("Warning", "Failed", f"Error: {message}")
         else:
             self.tell("Warning", "FailedMount", message)
+
+    def await_image(self, name: str, words: str, now: float) -> None:
+        if self.waiting.get(name, ("",))[0] != PULLING:
+            self.tell("Normal", "Pulling", f"container {name}: {words}")
+        self.waiting[name] = (PULLING, words)
+        self.retry_at[name] = now + IMAGE_LOOK
+
+    def refuse_image(self, name: str, words: str, now: float) -> None:
+        self.waiting[name] = ("ErrImagePull", words)
+        self.retry_at[name] = now + CONFIG_RETRY * self.house.settings.backoff_scale
+        self.tell("Warning", "Failed", f"container {name}: {words}")
 
     def explain_waits(self, steps: Steps) -> None:
         meta = self.pod.metadata

@@ -38,6 +38,7 @@ class Record(msgspec.Struct, frozen=True):
 async def serve(state: State, holder: Identity) -> None:
     """Until SIGTERM, or the holder's end."""
     from rayfleet.local.dashboards import open_dashboards
+    from rayfleet.local.environments import make_environments
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     allow_many()
@@ -49,7 +50,8 @@ async def serve(state: State, holder: Identity) -> None:
     assert own is not None
     state.write(record_path(state), msgspec.json.encode(Record(own, port)).decode())
     LOG.info("the API is on https://%s:%d", LOOPBACK, port)
-    tasks = [asyncio.create_task(supervise(state)), asyncio.create_task(again_and_again(lambda: open_dashboards(state, ports)))]
+    works = {"dashboards": lambda: open_dashboards(state, ports), "environments": lambda: make_environments(state)}
+    tasks = [asyncio.create_task(supervise(state)), *(asyncio.create_task(again_and_again(name, work)) for name, work in works.items())]
     await first_of(asyncio.create_task(told_to_stop()), asyncio.create_task(ended(holder)), *tasks)
     server.close()
 
@@ -79,13 +81,13 @@ def towards(address: str) -> Handler:
     return carry
 
 
-async def again_and_again(work: Callable[[], Awaitable[None]]) -> None:
-    """Dashboards are a convenience: a fault there must not close the API's port, nor leave the peers without who looks after them."""
+async def again_and_again(name: str, work: Callable[[], Awaitable[None]]) -> None:
+    """What is a convenience: a fault there must not close the API's port, nor leave the peers without who looks after them."""
     while True:
         try:
             await work()
         except Exception:
-            LOG.exception("dashboards: a fault; they are opened again")
+            LOG.exception("%s: a fault; it is begun again", name)
         await asyncio.sleep(1.0)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Collection
+from pathlib import Path
 
 import msgspec
 
@@ -17,6 +19,7 @@ PEER_GRACE = 5.0
 HOLDER_GRACE = 15.0
 # Objects stay, and with them what their users know: ports, tokens, the authority.
 KEPT = ("objects", "credentials", "ports.json", "lock")
+KEPT_OF_PODS = ("claims",)
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -27,8 +30,8 @@ class Ended(msgspec.Struct, frozen=True):
     left: tuple[str, ...]
 
 
-def end(state: State, *, keep: bool = False) -> Ended:
-    """End the fleet of a state directory. Without `keep` the directory goes too."""
+def end(state: State, *, forget: bool = False) -> Ended:
+    """End the fleet of a state directory. With `forget` the directory goes too."""
     if not state.path.exists():
         return Ended(False, 0, ())
     with locked(state):
@@ -47,18 +50,23 @@ def end(state: State, *, keep: bool = False) -> Ended:
                 outer.wait(PEER_GRACE)
                 inside.append(outer)
         left = (*leftovers.living(inside), *leftovers.mounts(state.path))
-        remove(state, keep)
+        remove(state, forget)
         return Ended(holder is not None, len(inside), left)
 
 
-def remove(state: State, keep: bool) -> None:
-    for entry in state.path.iterdir():
-        if keep and entry.name in KEPT:
+def remove(state: State, forget: bool) -> None:
+    if forget:
+        shutil.rmtree(state.path, ignore_errors=True)
+        return
+    remove_but(state.path, (*KEPT, state.pods.name))
+    remove_but(state.pods, KEPT_OF_PODS)
+
+
+def remove_but(directory: Path, kept: Collection[str]) -> None:
+    for entry in directory.iterdir() if directory.exists() else ():
+        if entry.name in kept:
             continue
-        if entry.is_dir():
+        if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry, ignore_errors=True)
-        elif entry.name != "lock":
+        else:
             entry.unlink()
-    if not keep:
-        state.lock.unlink()
-        state.path.rmdir()

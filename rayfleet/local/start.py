@@ -15,8 +15,11 @@ from pathlib import Path
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
 from rayfleet.kube.errors import ApiError
+from rayfleet.kubelet.images import Rule
 from rayfleet.local import door
+from rayfleet.local.configuration import write_rules
 from rayfleet.local.credentials import issue
+from rayfleet.local.end import KEPT_OF_PODS, remove_but
 from rayfleet.local.find import find_door, find_holder
 from rayfleet.local.identity import stop
 from rayfleet.local.lock import locked
@@ -45,9 +48,9 @@ class NotUp(Exception):
     """The fleet did not come up; the text says which part and where its log is."""
 
 
-def start(state: State, say: Say, *, auth: str = "token") -> door.Record:
+def start(state: State, say: Say, *, auth: str = "token", rules: tuple[Rule, ...] = ()) -> door.Record:
     """Make the fleet run; returns its living door once that listens. `auth` is the mode of clusters that say nothing of it: every user of
-    this machine can reach their ports. Raises HostLacks, NotUp."""
+    this machine can reach their ports. `rules` say what stands for which image. Raises HostLacks, NotUp."""
     if state.path.resolve().is_relative_to("/run"):
         raise NotUp(f"the state directory cannot be below /run, which the fleet has for itself: {state.path}")
     with locked(state):
@@ -63,6 +66,7 @@ def start(state: State, say: Say, *, auth: str = "token") -> door.Record:
             holder = find_holder(state)
             if holder is None:
                 raise NotUp(f"the holder ended at once; its log is {state.log('holder')}")
+        write_rules(state, rules)
         record = find_door(state)
         return record or start_door(state, say)
 
@@ -77,8 +81,8 @@ def clear(state: State, say: Say) -> None:
         stop(left.process, 5.0)
     for name in ("holder.sock", "relay.sock", "door.json", "kubeconfig"):
         (state.path / name).unlink(missing_ok=True)
-    for directory in (state.peers, state.pods):
-        shutil.rmtree(directory, ignore_errors=True)
+    shutil.rmtree(state.peers, ignore_errors=True)
+    remove_but(state.pods, KEPT_OF_PODS)
     state.make()
 
 

@@ -48,13 +48,18 @@ class State:
 
     @property
     def objects(self) -> Path:
-        """The embedded API's database; what `down --keep` keeps."""
+        """The embedded API's database; what `down` keeps."""
         return self.path / "objects"
 
     @property
     def pods(self) -> Path:
         """The kubelet's directory."""
         return self.path / "kubelet"
+
+    @property
+    def images(self) -> Path:
+        """What stands for which image, and what is to be made for it."""
+        return self.path / "images"
 
     @property
     def peers(self) -> Path:
@@ -73,7 +78,7 @@ class State:
 
     def make(self) -> None:
         """The directory and its parts; existing ones stay."""
-        for part in (self.path, self.credentials, self.objects, self.pods, self.peers, self.logs):
+        for part in (self.path, self.credentials, self.objects, self.pods, self.images, self.peers, self.logs):
             part.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def write(self, path: Path, text: str) -> None:

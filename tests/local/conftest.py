@@ -16,7 +16,7 @@ def state(tmp_path: Path) -> Iterator[State]:
     """A state directory with a name of its own; whatever fleet a test starts in it is ended."""
     place = State(tmp_path / f"fleet-{secrets.token_hex(4)}")
     yield place
-    assert end(place).left == ()
+    assert end(place, forget=True).left == ()
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
         eventually(lambda: fleet.processes()["operator"]["starts"] > operator["starts"])
         yield fleet
     finally:
-        assert end(state).left == ()
+        assert end(state, forget=True).left == ()
 
 
 @pytest.fixture
@@ -200,13 +200,13 @@ def test_what_is_kept_by_down_comes_back_with_the_next_up(tmp_path_factory: pyte
         fleet.up()
         fleet.apply(idle_cluster("kept", workers=0))
         fleet.ready("kept", 0)
-        fleet.run("down", "--keep")
+        fleet.run("down")
         file = fleet.state.path.parent / "kept.json"
         file.write_text(json.dumps(idle_cluster("kept", workers=0)))
         assert "unchanged" in fleet.up("-f", str(file))  # ready means now: not what was written before
         assert fleet.of_pod(next(iter(fleet.pods("kept"))))
     finally:
-        assert end(fleet.state).left == ()
+        assert end(fleet.state, forget=True).left == ()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -220,10 +220,11 @@ def test_up_in_the_foreground_stays_until_it_is_told_and_leaves_nothing(tmp_path
         shown.send_signal(number)
         assert "The fleet is stopped." in shown.communicate(timeout=30)[0]
         assert shown.returncode == 0
-        assert not fleet.state.path.exists()
+        assert not fleet.state.kubeconfig.exists()
+        assert fleet.state.objects.exists()
     finally:
         shown.kill()
-        assert end(fleet.state).left == ()
+        assert end(fleet.state, forget=True).left == ()
 
 
 def machine() -> dict[str, set[str]]:
@@ -258,7 +259,7 @@ def test_down_with_living_pods_leaves_no_process_namespace_mount_veth_or_file(tm
         inside, everybody = fleet.inside(), [identify(pid) for pid in leftovers.processes()]
         own = namespaces_of(inside) - namespaces_of([identify(os.getpid())])
         assert len(own) >= 8, "the fleet's and the Pod's"
-        assert "nothing is left" in fleet.run("down")
+        assert "nothing is left" in fleet.run("down", "--delete-data")
         assert leftovers.living(inside) == []
         # Numbers of namespaces are given away again, so only processes of before can speak of these.
         assert not own & namespaces_of(everybody)
@@ -281,4 +282,4 @@ def test_two_ups_of_the_same_file_at_once_make_one_fleet_with_its_clusters_once(
         assert len(fleet.pods("twice")) == 1
         assert all(row["state"] == "alive" for row in fleet.processes().values())
     finally:
-        assert end(fleet.state).left == ()
+        assert end(fleet.state, forget=True).left == ()

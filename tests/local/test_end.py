@@ -42,7 +42,7 @@ def test_after_down_no_process_namespace_mount_link_or_file_is_left(state: State
     own = namespaces_of(holder.pid)
     assert own <= namespaces()
     inside = leftovers.members(holder)
-    ended = end(state)
+    ended = end(state, forget=True)
     assert ended.ran and ended.left == ()
     assert [process for process in inside if started(process.pid) == process.start] == []
     assert not own & namespaces()
@@ -51,11 +51,16 @@ def test_after_down_no_process_namespace_mount_link_or_file_is_left(state: State
     assert not state.path.exists()
 
 
-def test_down_keeps_objects_credentials_and_ports_when_asked(state: State) -> None:
+def test_down_keeps_objects_claims_credentials_and_ports(state: State) -> None:
     first = start(state, print)
     eventually(lambda: (state.objects / "state.sqlite").exists())
     authority = (state.credentials / "ca.crt").read_text()
-    end(state, keep=True)
+    claim = state.pods / "claims" / "uid" / "data"
+    claim.parent.mkdir(parents=True, exist_ok=True)
+    claim.write_text("kept")
+    end(state)
+    assert {path.name for path in state.path.iterdir()} == {"objects", "credentials", "ports.json", "lock", "kubelet"}
+    assert claim.read_text() == "kept"
     assert (state.objects / "state.sqlite").exists()
     assert not (state.path / "kubeconfig").exists()
     assert start(state, print).port == first.port
@@ -66,7 +71,7 @@ def test_down_works_without_a_door_and_without_peers(state: State) -> None:
     first = start(state, print)
     first.process.signal(signal.SIGKILL)
     first.process.wait(5.0)
-    assert end(state).left == ()
+    assert end(state, forget=True).left == ()
     assert not state.path.exists()
 
 
@@ -76,7 +81,7 @@ def test_down_of_a_dead_fleet_removes_its_directory(state: State) -> None:
     first.process.signal(signal.SIGKILL)
     holder.signal(signal.SIGKILL)
     holder.wait(5.0)
-    assert not end(state).ran
+    assert not end(state, forget=True).ran
     assert not state.path.exists()
 
 

@@ -24,7 +24,7 @@ def state() -> Iterator[State]:
     with tempfile.TemporaryDirectory(prefix=".rayfleet-test-", dir=Path.home()) as directory:
         place = State(Path(directory) / "fleet")
         yield place
-        assert end(place).left == ()
+        assert end(place, forget=True).left == ()
 
 
 def test_a_pod_sees_no_credentials_and_no_other_file_of_its_fleet(state: State) -> None:
