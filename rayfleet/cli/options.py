@@ -18,8 +18,28 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 
+FLEET = "rayfleet.fleet"
+
+
 def state_option(command: Command) -> Command:
-    return click.option("--state", metavar="DIR", help="The local fleet's directory [default: $XDG_STATE_HOME/rayfleet].")(command)
+    """--state, and --fleet for those who do not care where."""
+    told = "The local fleet's directory [default: $XDG_STATE_HOME/rayfleet]."
+    command = click.option("--state", metavar="DIR", callback=lambda context, _, value: value or context.meta.get(FLEET), help=told)(
+        command
+    )
+    told = "The local fleet of this name: several live side by side [default: $RAYFLEET_FLEET]."
+    return click.option(
+        "--fleet", metavar="NAME", envvar="RAYFLEET_FLEET", is_eager=True, expose_value=False, callback=remember_fleet, help=told
+    )(command)
+
+
+def remember_fleet(context: click.Context, _: click.Parameter, name: str | None) -> None:
+    from rayfleet.local.state import default_state, is_fleet_name
+
+    if name and not is_fleet_name(name):
+        raise click.BadParameter(f"{name!r} is no name of a fleet: lower-case letters, digits and dashes, at most 40", context)
+    if name:
+        context.meta[FLEET] = str(default_state(os.environ, name))
 
 
 def api_options(command: Command) -> Command:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 
-def default_state(environ: Mapping[str, str]) -> Path:
+def is_fleet_name(name: str) -> bool:
+    """It is part of a directory's name, and its Unix sockets' paths must stay short."""
+    return bool(re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?", name))
+
+
+def default_state(environ: Mapping[str, str], fleet: str = "") -> Path:
     """Where a fleet lives when nobody says: below `XDG_STATE_HOME` (https://specifications.freedesktop.org/basedir-spec)."""
     base = environ.get("XDG_STATE_HOME") or ""
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state") / "rayfleet"
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state") / f"rayfleet{'-' * bool(fleet)}{fleet}"
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 import pytest
@@ -133,3 +134,14 @@ def test_down_without_a_fleet_is_no_failure(command: Run) -> None:
     shown = command("down")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "No fleet runs" in shown.stdout
+
+
+def test_fleets_have_names_or_directories(command: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = command("down", "--fleet", "b").stdout
+    assert told == f"No fleet runs in {tmp_path / 'state' / 'rayfleet-b'}.\n"
+    other = command("down", "--fleet", "b", "--state", str(tmp_path / "other"))
+    assert other.stdout == f"No fleet runs in {tmp_path / 'other'}.\n"
+    refused = command("down", "--fleet", "../b")
+    assert (refused.returncode, "is no name of a fleet" in refused.stderr) == (2, True)
+    monkeypatch.setenv("RAYFLEET_FLEET", "b")
+    assert command("down").stdout == told
