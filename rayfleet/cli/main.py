@@ -31,6 +31,7 @@ COMMANDS = {
     "diff": "diff",
     "migrate": "migrate",
     "render": "render",
+    "convert": "convert",
     "crds": "crds",
     "run": "run",
     "kubelet": "kubelet",

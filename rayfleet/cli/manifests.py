@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,23 +60,41 @@ def expand(file: str) -> list[str]:
 
 
 def load_file(file: str) -> list[Manifest]:
+    return [manifest for place, document in documents_of(file) for manifest in objects(document, place)]
+
+
+def parse(text: bytes, name: str) -> list[Manifest]:
+    """The objects of one text. Raises BadManifest for broken YAML, a key given twice, or what is no object."""
+    return [manifest for place, document in documents(text, name) for manifest in objects(document, place)]
+
+
+def read_documents(files: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every mapping of the files with its place, whatever it is; those of a List one by one. Raises BadManifest."""
+    for path in (path for file in files for path in expand(file)):
+        for place, document in documents_of(path):
+            for each in members(document):
+                if not isinstance(each, dict):
+                    raise BadManifest(f"{place}: no mapping but {plain_type(each)}")
+                yield place, each
+
+
+def documents_of(file: str) -> list[tuple[str, Any]]:
     name = "standard input" if file == "-" else file
     try:
         text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise BadManifest(f"{name}: {error.strerror or error}") from error
-    return parse(text, name)
+    return documents(text, name)
 
 
-def parse(text: bytes, name: str) -> list[Manifest]:
-    """The objects of one text. Raises BadManifest for broken YAML, a key given twice, or what is no object."""
+def documents(text: bytes, name: str) -> list[tuple[str, Any]]:
+    """The documents of one text, each with its place. Raises BadManifest."""
     loader = Loader(text)
-    found: list[Manifest] = []
+    found: list[tuple[str, Any]] = []
     try:
         while loader.check_node():
             node = loader.get_node()
-            place = f"{name}:{node.start_mark.line + 1}"
-            found += objects(loader.construct_document(node), place)
+            found.append((f"{name}:{node.start_mark.line + 1}", loader.construct_document(node)))
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         raise BadManifest(f"{name}{line}: {error.problem or error.context}{hint(error)}") from error
@@ -87,6 +105,15 @@ def parse(text: bytes, name: str) -> list[Manifest]:
     return found
 
 
+def members(document: Any) -> list[Any]:
+    """What a List holds, else the document itself; nothing of an empty one."""
+    if document is None:
+        return []
+    if isinstance(document, dict) and isinstance(document.get("items"), list) and str(document.get("kind", "")).endswith("List"):
+        return [each for item in document["items"] for each in members(item)]
+    return [document]
+
+
 def hint(error: yaml.MarkedYAMLError) -> str:
     # The one cause that cannot be seen; libyaml does not name the character.
     return "; is it a tab? YAML is indented with spaces" if "cannot start any token" in (error.problem or "") else ""
@@ -94,10 +121,10 @@ def hint(error: yaml.MarkedYAMLError) -> str:
 
 def objects(document: Any, place: str) -> list[Manifest]:
     """A document is nothing, an object, or a List of objects."""
-    if document is None:
-        return []
-    if isinstance(document, dict) and isinstance(document.get("items"), list) and str(document.get("kind", "")).endswith("List"):
-        return [manifest for item in document["items"] for manifest in objects(item, place)]
+    return [checked(each, place) for each in members(document)]
+
+
+def checked(document: Any, place: str) -> Manifest:
     if not isinstance(document, dict):
         raise BadManifest(f"{place}: no Kubernetes object but {plain_type(document)}; one is a mapping with apiVersion, kind and metadata")
     for field in ("apiVersion", "kind"):
@@ -106,7 +133,7 @@ def objects(document: Any, place: str) -> list[Manifest]:
     metadata = document.get("metadata")
     if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
         raise BadManifest(f"{place}: {document['kind']} has no metadata.name")
-    return [Manifest(document, place)]
+    return Manifest(document, place)
 
 
 EXAMPLES = {"apiVersion": "apiVersion: ray.io/v1", "kind": "kind: RayCluster"}
