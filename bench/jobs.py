@@ -29,9 +29,9 @@ SETTLED = 40.0  # seconds, by when Ray is asked every ten seconds only
 REST = 30.0
 DEAF_JOBS, NEW = 100, 100
 BOUNDS = {
-    "to RUNNING: status writes": ("5", 3),
-    "to RUNNING: other writes to the RayJob": ("", 0),
-    "to RUNNING: events": ("3", 2),
+    "to RUNNING: status writes": ("7, with its cluster's 2", 3),
+    "to RUNNING: other writes to the RayJob": ("6-7, with its children", 0),
+    "to RUNNING: events": ("5-6, with its cluster's", 2),
     "while running: writes": ("0", 0),
     "while running: calls to Ray a minute": ("20", 6),
     "to finish: status writes": ("1-3", 1),

@@ -1,7 +1,7 @@
 """A RayService's life, counted by the audit log of a real API server and by its head, beside what KubeRay was recorded to do; and a
 thousand services at rest.
 
-usage: python -m bench services [--rest SECONDS] [--many NUMBER]      0 leaves the thousand out
+usage: python -m bench services [one|many] [--rest SECONDS] [--number NUMBER]      without a name both
 """
 
 from __future__ import annotations
@@ -34,17 +34,23 @@ PEER = {
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench services")
+    parser.add_argument("what", nargs="?", choices=("one", "many"))
     parser.add_argument("--rest", type=float, default=60.0, metavar="SECONDS")
-    parser.add_argument("--many", type=int, default=1000, metavar="NUMBER")
+    parser.add_argument("--number", type=int, default=1000)
     options = parser.parse_args(words or [])
     with reachable():
-        ours, theirs = (asyncio.run(one(definitions, options.rest)) for definitions in (crds(), peer_crds()))
-        print(f"  | figure (at rest: for {options.rest:g} s) | KubeRay | rayfleet | rayfleet, KubeRay's CRDs |")
-        print("  |---|---|---|---|")
-        for told, number in PEER.items():
-            print(f"  | {told} | {number} | {ours[told]:g} | {theirs[told]:g} |", flush=True)
-        if options.many:
-            asyncio.run(many(options.many))
+        if options.what in (None, "one"):
+            table(options.rest)
+        if options.what in (None, "many"):
+            asyncio.run(many(options.number))
+
+
+def table(rest: float) -> None:
+    ours, theirs = (asyncio.run(one(definitions, rest)) for definitions in (crds(), peer_crds()))
+    print(f"  | figure (at rest: for {rest:g} s) | KubeRay | rayfleet | rayfleet, KubeRay's CRDs |")
+    print("  |---|---|---|---|")
+    for told, number in PEER.items():
+        print(f"  | {told} | {number} | {ours[told]:g} | {theirs[told]:g} |", flush=True)
 
 
 def service(name: str, **spec: Any) -> dict[str, Any]:

@@ -32,7 +32,8 @@ GOOD_WATCH = 5.0  # seconds after which a watch counts as good although nothing 
 
 class Informer(Generic[T]):
     """`run` it in a task. `decode` takes one object's bytes, where a plain typed decoding is not enough. What is not `required` counts as
-    seen, and as nothing, while the API server will not list it. `metadata_only`: no more than that is asked for.
+    seen, and as nothing, while the API server will not list it; it is asked again now and then, or, `on_demand`, once somebody has need of
+    it. `metadata_only`: no more than that is asked for.
 
     Handlers are called in order of subscription, between two steps of the loop, and must not block.
     """
@@ -51,6 +52,7 @@ class Informer(Generic[T]):
         idle: float = IDLE,
         dice: Callable[[], float] = random.random,
         required: bool = True,
+        on_demand: bool = False,
         metadata_only: bool = False,
     ) -> None:
         self.resource = resource
@@ -71,6 +73,8 @@ class Informer(Generic[T]):
         self._following: asyncio.Task[None] | None = None
         self._heard = False
         self._required = required
+        self._on_demand = on_demand
+        self._needed = asyncio.Event()
         self._denied = False
 
     def subscribe(self, handler: Callable[[T | None, T | None], None]) -> None:
@@ -93,6 +97,10 @@ class Informer(Generic[T]):
     def is_denied(self) -> bool:
         """Does the API server refuse to list them, or not know them?"""
         return self._denied
+
+    def need(self) -> None:
+        """Somebody looks for them: where they were refused, they are asked for once more."""
+        self._needed.set()
 
     def get(self, namespace: str, name: str) -> T | None:
         return self._cache.get(Key(namespace, name))
@@ -132,6 +140,9 @@ class Informer(Generic[T]):
             if self._heard or self._clock.monotonic() - begun >= GOOD_WATCH:
                 failures = 0
             failures = self._after(error, failures)
+            if self._denied and self._on_demand:
+                self._needed.clear()
+                await self._needed.wait()
             await self._clock.sleep(self._pause(failures, error))
 
     async def _round(self) -> None:
@@ -212,7 +223,7 @@ class Informer(Generic[T]):
         self._listed = asyncio.Event()
 
     def _deny(self, error: ApiError) -> None:
-        """Go on without: none are seen, which is said once. They are asked for again now and then."""
+        """Go on without: none are seen, which is said once. They are asked for again, see `run`."""
         self._relist = True
         if not self._denied:
             log.warning("%s are not looked after until they may be listed: %s", self.resource.plural, error)

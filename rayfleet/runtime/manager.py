@@ -170,7 +170,8 @@ class Manager:
     def _controller(self, kind: Kind[Any], place: str | None) -> Controller[Any]:
         """Each namespace that is named has controllers of its own, so that one that cannot be read holds up no other."""
         itself = Child(kind.resource, kind.type, decode=kind.decode, required=kind.required)
-        informers = {child.resource: self._informer(child, place) for child in (itself, *kind.children)}
+        informers = {child.resource: self._informer(child, place, on_demand=not child.required) for child in kind.children}
+        informers[kind.resource] = self._informer(itself, place)
         queue = Dispenser(WorkQueue(self.settings.pace), self._clock)
         visibility = Visibility(queue.add, self._clock, self.settings.patience)
         backoffs = Backoffs()
@@ -198,9 +199,10 @@ class Manager:
             self.metrics.measure(kind.measure, informers[kind.resource].values())
         return controller
 
-    def _informer(self, child: Child, place: str | None) -> Informer[Any]:
-        """Kinds that watch the same objects in the same form share one cache."""
-        identity = (child.resource, child.labels, child.decode or child.type, child.required, place)
+    def _informer(self, child: Child, place: str | None, *, on_demand: bool = False) -> Informer[Any]:
+        """Kinds that watch the same objects in the same form share one cache. A child that may be unknown here is asked for again by looks
+        alone, so that nothing is asked at rest."""
+        identity = (child.resource, child.labels, child.decode or child.type, child.required, on_demand, place)
         informer = self._informers.get(identity)
         if informer is None:
             informer = Informer(
@@ -212,6 +214,7 @@ class Manager:
                 decode=child.decode,
                 clock=self._clock,
                 required=child.required,
+                on_demand=on_demand,
                 metadata_only=child.metadata_only,
             )
             self._informers[identity] = informer

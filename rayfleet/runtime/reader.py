@@ -34,6 +34,7 @@ class Reader:
 
     def owned(self, resource: Resource, uid: str) -> tuple[Any, ...]:
         """The children whose controller has this UID, sorted by name."""
+        self._informers[resource].need()
         return tuple(sorted(self._informers[resource].owned(uid), key=lambda child: child.metadata.name))
 
     def all(self, resource: Resource) -> Collection[Any]:
@@ -42,6 +43,7 @@ class Reader:
 
     def unseen(self, resource: Resource) -> bool:
         """Does the API server refuse to list it, or not know it?"""
+        self._informers[resource].need()
         return self._informers[resource].is_denied
 
     def gone(self, uid: str) -> frozenset[str]:

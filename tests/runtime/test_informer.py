@@ -13,6 +13,7 @@ from rayfleet.api.meta import PODS, ObjectMeta
 from rayfleet.kube.client import Client
 from rayfleet.runtime.informer import Informer
 from tests.kube.fakeapi import FakeApi, Fault, line, running, until
+from tests.runtime.clocks import ManualClock
 from tests.runtime.nouns import THINGS, Pod, Thing, pod, thing
 
 
@@ -315,6 +316,22 @@ async def test_what_is_not_required_and_may_not_be_listed_counts_as_nothing_unti
         assert names(informer) == set()
         await until(lambda: names(informer) == {"a"})
         assert informer.told == ["+a"]
+
+
+async def test_what_was_refused_is_asked_for_again_only_when_somebody_needs_it(api: FakeApi) -> None:
+    fill(api, "a")
+    api.faults.append(Fault("GET", "/pods", 404, "NotFound", "page not found", times=1))
+    clock = ManualClock()
+    async with Client(api.connection) as client, informing(api, required=False, on_demand=True, clock=clock) as informer:
+        await informer.synced()
+        await clock.advance(3600.0)
+        for _ in range(3):  # whoever had asked by then would have been answered by now
+            await client.list_page(PODS)
+        assert informer.is_denied and names(informer) == set()
+        informer.need()
+        await client.list_page(PODS)
+        await clock.advance(60.0)
+        await until(lambda: names(informer) == {"a"})
 
 
 async def test_what_is_required_is_waited_for(api: FakeApi) -> None:
