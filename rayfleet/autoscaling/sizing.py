@@ -40,7 +40,7 @@ def plan(observed: Observed) -> Plan:
         if known(observed, verdict) or verdict.reason == "Working"
         else (Event("Warning", verdict.reason, clip(verdict.message), "Resize"),)
     )
-    if resize is None:
+    if not any(target.changes for target in decision.targets):
         events = (*events, *said(decision))
     return Plan(
         actions=(resize,) if resize else (),

@@ -17,6 +17,7 @@ from rayfleet.autoscaling.sizing import plan
 from rayfleet.autoscaling.values import HEAD, Cause, Decision, Drain, Infeasible, Policy, Sentence, State, Target
 from rayfleet.autoscaling.word import Node
 from rayfleet.planning.actions import Resize
+from rayfleet.planning.backoff import Backoff
 from rayfleet.ray.answer import Refused, Unreachable
 from rayfleet.ray.gcs import Head
 from tests.raycluster.vocabulary import NOW, cluster, group, head, template, worker, worker_name
@@ -53,6 +54,13 @@ def test_a_decision_that_changes_nothing_writes_nothing() -> None:
     of = autoscaled(status={"conditions": [WORKING]})
     found = plan(observed(of, Decision((Target("small", 1, 1),))))
     assert (found.actions, found.status) == ((), None)
+
+
+def test_a_write_that_was_refused_waits_and_is_not_told_as_done() -> None:
+    decision = Decision((Target("small", 3, 1),), sentences=(UP,))
+    refused = {"replicas": Backoff("replicas", 1, NOW + 5, "denied by a webhook", "FailedToResize")}
+    found = plan(observed(autoscaled(status={"conditions": [WORKING]}), decision, backoffs=refused))
+    assert (found.actions, found.events, found.requeue_after) == ((), (), 5)
 
 
 def test_what_is_remembered_goes_with_what_is_asked_of_ray() -> None:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import PODS, ROLES, SERVICEACCOUNTS
-from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.raycluster import RayCluster, RayClusterSpec
+from rayfleet.api.rayjob import RayJob
+from rayfleet.api.rayservice import RayService
 from rayfleet.planning.actions import Create, Delete
 from rayfleet.planning.plan import Plan
 from rayfleet.raycluster.plan import plan
 from rayfleet.raycluster.validity import faults_of
+from rayfleet.resources.ray_job import job_cluster
+from rayfleet.resources.ray_service import service_cluster
 from tests.raycluster.test_children import accounts
-from tests.raycluster.vocabulary import cluster, group, head, observed, with_status, worker
+from tests.raycluster.vocabulary import cluster, group, head, observed, template, with_status, worker
 
 HOSTED = {labels.AUTOSCALING: "hosted"}
 BY_DEFAULT = Configuration(autoscaling="hosted")
@@ -86,3 +91,18 @@ def test_a_groups_own_idle_time_and_priority_need_no_version_of_rays() -> None:
     of = cluster(group(priority=1, idleTimeoutSeconds=30), annotations=HOSTED, enableInTreeAutoscaling=True)
     assert not faults_of(observed(of))
     assert faults_of(observed(cluster(group(priority=1, idleTimeoutSeconds=30), enableInTreeAutoscaling=True)))
+
+
+def test_a_service_and_a_job_pass_it_on_to_the_clusters_that_they_make() -> None:
+    spec = {"headGroupSpec": {"template": template()}, "workerGroupSpecs": [group()], "enableInTreeAutoscaling": True}
+    meta = {"name": "one", "namespace": "default", "uid": "1", "annotations": HOSTED}
+    service = msgspec.convert({"metadata": meta, "spec": {"rayClusterConfig": as_given(spec)}}, RayService)
+    job = msgspec.convert({"metadata": meta, "spec": {"rayClusterSpec": as_given(spec)}}, RayJob)
+    of_service = service_cluster(service, "one-bcdfg", Configuration(), "hash", "")
+    of_job = job_cluster(job, "one-bcdfg", b"", Configuration())
+    for made_for in (of_service, of_job):
+        assert made_for["metadata"]["annotations"][labels.AUTOSCALING] == "hosted"
+
+
+def as_given(spec: dict[str, Any]) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(spec), type=RayClusterSpec)
