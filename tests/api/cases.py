@@ -25,6 +25,11 @@ def annotated(document: dict[str, Any], **annotations: str) -> dict[str, Any]:
     return document
 
 
+def hosted(document: dict[str, Any]) -> dict[str, Any]:
+    document["metadata"]["annotations"] = {"rayfleet.dev/autoscaling": "hosted"}
+    return document
+
+
 def ft(**options: Any) -> dict[str, Any]:
     return {"gcsFaultToleranceOptions": options}
 
@@ -44,6 +49,7 @@ GOOD = {
     "resources alone": group(resources={"CPU": "2"}, rayStartParams={"block": "true"}),
     "labels": group(labels={"ray.io/market-type": "spot", "zone": ""}),
     "restart policy with v1": cluster(enableInTreeAutoscaling=True, headGroupSpec=head_group(pod={"restartPolicy": "Always"})),
+    "hosted": hosted(cluster(enableInTreeAutoscaling=True, workerGroupSpecs=[worker_group(idleTimeoutSeconds=0, priority=5)])),
     "v2": cluster(**V2, workerGroupSpecs=[worker_group(idleTimeoutSeconds=0, priority=5)]),
     "v2 by environment": cluster(enableInTreeAutoscaling=True, headGroupSpec=head_group({"env": V2_ENV})),
     "suspended group": group(suspend=True),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from rayfleet.api.labels import AUTOSCALING as AUTOSCALING_CHOICE
 from rayfleet.api.policies.form import Check, Variable
+from rayfleet.api.scaler import HOSTED
 
 WORD = "[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?"
 LABEL = "[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
@@ -17,6 +19,7 @@ VARIABLES = (
     Variable("annotations", "has(object.metadata.annotations) ? object.metadata.annotations : {}"),
     Variable("autoscales", "has(variables.spec.enableInTreeAutoscaling) && variables.spec.enableInTreeAutoscaling"),
     Variable("options", "has(variables.spec.autoscalerOptions) ? variables.spec.autoscalerOptions : {}"),
+    Variable("hosted", f"'{AUTOSCALING_CHOICE}' in variables.annotations && variables.annotations['{AUTOSCALING_CHOICE}'] == '{HOSTED}'"),
     Variable("v2", "has(variables.options.version) && variables.options.version == 'v2'"),
     Variable(
         "pods",
@@ -102,7 +105,7 @@ AUTOSCALING = (
         "spec.autoscalerOptions.env: KUBERAY_GEN_AUTOSCALER_START_CMD is set by the operator; it may be used in args, not set",
     ),
     Check(
-        f"variables.v2 || variables.variables.exists(e, has(e.name) && e.name == '{V2_SWITCH}') || "
+        f"variables.hosted || variables.v2 || variables.variables.exists(e, has(e.name) && e.name == '{V2_SWITCH}') || "
         "variables.workers.all(g, !has(g.idleTimeoutSeconds) && (!has(g.priority) || g.priority == 0))",
         "spec.workerGroupSpecs[]: idleTimeoutSeconds and priority need autoscaler v2; set spec.autoscalerOptions.version: v2",
     ),
