@@ -60,10 +60,13 @@ class Step:
 
 
 def next_step(stand: Stand, pace: Pace) -> Step:
-    """The same as it is once there is nothing to do but to wait."""
-    first, second = capacities(stand, pace)
-    over = is_over(stand)
-    return Step(stand.weight if over else next_weight(stand, pace), first, second, over)
+    """The same as it is once there is nothing to do but to wait. Traffic moves first: replicas are told when it is seen where it went."""
+    if is_over(stand):
+        return Step(stand.weight, stand.first.capacity, stand.second.capacity, over=True)
+    weight = next_weight(stand, pace)
+    if weight != stand.weight:
+        return Step(weight, stand.first.capacity, stand.second.capacity)
+    return Step(weight, *capacities(stand, pace))
 
 
 def next_weight(stand: Stand, pace: Pace) -> int:

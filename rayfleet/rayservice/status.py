@@ -154,6 +154,8 @@ def said(before: Sequence[Condition], after: Sequence[Condition], patch: Mapping
         known = old.get(condition.type)
         if known is None or (known.status, known.reason) != (condition.status, condition.reason):
             yield f"{condition.type}={condition.status} ({condition.reason})"
+        elif known.message != condition.message:
+            yield f"{condition.type}: {condition.message}"
     for name, word in ((ACTIVE, "active"), (PENDING, "pending")):
         value = patch.get(name)
         if isinstance(value, dict):

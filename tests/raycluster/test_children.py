@@ -18,6 +18,7 @@ from rayfleet.planning.backoff import Backoff
 from rayfleet.planning.plan import Plan
 from rayfleet.raycluster.plan import plan
 from rayfleet.resources import ingress, rbac, services
+from rayfleet.resources.gateway import cluster_serve_service
 from tests.raycluster.vocabulary import NOW, child_of, cluster, created, deleted, group, head, observed, template, worker
 
 AUTOSCALED = {"enableInTreeAutoscaling": True}
@@ -176,6 +177,12 @@ def test_what_a_user_hung_below_a_cluster_is_left_alone() -> None:
     own["metadata"]["name"] = "my-own"
     both = (child_of(services.head_service(cluster(), Configuration()), ServiceView), child_of(own, ServiceView))
     assert plan(observed(cluster(), head(), services=both)).actions == ()
+
+
+def test_the_serve_service_that_its_rayservice_made_is_left_to_it() -> None:
+    for of in (cluster(), cluster(annotations={"ray.io/enable-serve-service": "true"})):
+        made = child_of(cluster_serve_service(of), ServiceView)
+        assert plan(observed(of, head(), services=(child_of(services.head_service(of, Configuration()), ServiceView), made))).actions == ()
 
 
 def test_a_refused_change_waits_and_stops_nothing_else() -> None:

@@ -11,65 +11,14 @@ from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import GATEWAYS, HTTPROUTES, RAYCLUSTERS
 from rayfleet.sim.service_life import Story, serving
-from rayfleet.sim.service_specs import CONFIG, cluster_spec, incremental
+from rayfleet.sim.service_specs import CONFIG, incremental
+from tests.rayservice.step_by_step import begin, begun, capacities, live, spec, stepwise, until
 
 CHANGED = CONFIG.replace("shop.sums:app", "shop.sums:other")
-RUNNING = {"fruit": "RUNNING", "sums": "RUNNING"}
-
-
-def spec(**fields: Any) -> dict[str, Any]:
-    return cluster_spec(enableInTreeAutoscaling=True, **fields)
-
-
-def begin(**given: Any) -> tuple[Story, str]:
-    """A service that upgrades step by step, with one cluster that serves."""
-    story, first = serving(**{"rayClusterConfig": spec(), "upgradeStrategy": incremental(), **given})
-    live(story, 3)
-    return story, first
-
-
-def begun(**given: Any) -> tuple[Story, str, str]:
-    """The same, with a second cluster that serves and has no traffic yet."""
-    story, first = begin(**given)
-    story.edit(rayClusterConfig=spec(env="2"))
-    story.settle()
-    (second,) = [name for name in story.names if name != first]
-    story.serve(second)
-    return story, first, second
-
-
-def live(story: Story, seconds: int) -> list[dict[str, int]]:
-    """Time goes by, and all is well. The weights, whenever they changed."""
-    seen = [story.weights]
-    for _ in range(seconds):
-        for name in story.names:
-            if name in story.says:
-                story.say(name, RUNNING)
-                story.wait(-1.0)
-        story.accept()
-        story.settle()
-        if story.weights != seen[-1]:
-            seen.append(story.weights)
-        story.wait(1.0)
-    return seen[1:]
-
-
-def until(story: Story, name: str, weight: int) -> None:
-    """Until that cluster has so much of the traffic."""
-    for _ in range(200):
-        if story.weights.get(name) == weight:
-            return
-        live(story, 1)
-    raise AssertionError(f"{name} never had {weight} %: {story.weights}")
-
-
-def capacities(story: Story, since: int = 0) -> list[tuple[str, int]]:
-    """What the clusters were told, in order."""
-    return [(name, body["target_capacity"]) for name, body in story.puts[since:]]
 
 
 def test_the_first_cluster_has_everything_and_then_there_is_silence() -> None:
-    story, first = begin()
+    story, first = begin(stepwise())
     assert story.weights == {first: 100} and capacities(story) == [(first, 100)]
     assert sorted(story.services) == ["shop-head-svc", f"{first}-serve-svc"]
     assert story.condition("Ready")[0] == "True" and story.condition("GatewayReady") == ("True", "Programmed")
@@ -81,7 +30,7 @@ def test_the_first_cluster_has_everything_and_then_there_is_silence() -> None:
 
 
 def test_traffic_and_replicas_move_step_by_step_and_the_old_cluster_goes_after_the_delay() -> None:
-    story, first = begin()
+    story, first = begin(stepwise())
     told, statuses, made = len(story.puts), story.statuses, len(story.made)
     story.edit(rayClusterConfig=spec(env="2"))
     story.settle()
@@ -111,7 +60,7 @@ def test_weights_move_no_faster_than_the_interval_says() -> None:
 
 
 def test_a_new_config_goes_to_the_new_cluster_and_the_old_one_keeps_its_own() -> None:
-    story, first = begin()
+    story, first = begin(stepwise())
     told = len(story.puts)
     story.edit(rayClusterConfig=spec(env="2"), serveConfigV2=CHANGED)
     story.settle()
@@ -284,7 +233,7 @@ def test_while_it_is_paused_no_traffic_moves() -> None:
 
 
 def test_a_route_that_another_operator_made_is_taken_as_it_is() -> None:
-    story, _first = begin()
+    story, _first = begin(stepwise())
     del story.routes["shop-httproute"]["metadata"]["annotations"]
     serial = story.serial
     assert live(story, 50) == [] and story.serial == serial

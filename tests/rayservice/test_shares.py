@@ -73,6 +73,8 @@ def test_nothing_goes_to_who_has_no_endpoints_while_the_other_has(pace: Pace, da
     step = next_step(stand, pace)
     if step.over:
         return
+    if step.weight != stand.weight:
+        assert (step.first, step.second) == (stand.first.capacity, stand.second.capacity), "replicas follow traffic, seen where it is"
     if stand.first.answers and not stand.second.answers:
         assert step.weight == 0
     if not stand.second.serves or not stand.second.answers:
