@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from deploy.objects import TEAM_NAMESPACE, Object, cluster_wide, gates, single_namespace
+from deploy.objects import TEAM_NAMESPACE, Object, cluster_wide, gates, old_clusters, single_namespace
 from rayfleet.api.policies import rights_policy, spec_policies
 from rayfleet.cli.output import dump_yaml
 
@@ -21,10 +21,14 @@ def manifests() -> dict[str, str]:
     """Each file's name and text."""
     whole = HEAD.format(what="rayfleet, looking after all namespaces.", file="deploy/rayfleet.yaml")
     one = HEAD.format(what="rayfleet, looking after its own namespace only.", file="deploy/rayfleet-namespaced.yaml")
+    old = "Optional: RayClusters of cluster.ray.io, the Python operator's. Restart rayfleet after it."
     gated = "Optional: the rights for networkPolicy and tlsOptions, where their feature gates are on."
     return {
         "rayfleet.yaml": whole + text(cluster_wide()),
         "rayfleet-namespaced.yaml": one + text(single_namespace()),
+        "old-clusters.yaml": HEAD.format(what=old, file="deploy/old-clusters.yaml") + text(old_clusters()),
+        "old-clusters-namespaced.yaml": HEAD.format(what=old, file="deploy/old-clusters-namespaced.yaml")
+        + text(old_clusters(TEAM_NAMESPACE, "Role")),
         "gates.yaml": HEAD.format(what=gated, file="deploy/gates.yaml") + text(gates()),
         "gates-namespaced.yaml": HEAD.format(what=gated, file="deploy/gates-namespaced.yaml") + text(gates(TEAM_NAMESPACE, "Role")),
     }

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from rayfleet.api.crds import crds
-from rayfleet.cli.rights import BASE, ELECTION, GATED, RIVALS, ROUTES, TOKENS, Right, rules
+from rayfleet.api.legacy.definition import old_crd
+from rayfleet.cli.rights import BASE, ELECTION, GATED, OLD_CLUSTERS, RIVALS, ROUTES, TOKENS, Right, rules
 from rayfleet.version import VERSION
 
 NAME = "rayfleet"
 TOKEN_ROLE = "rayfleet-tokens"
 GATE_ROLE = "rayfleet-gates"
+OLD_ROLE = "rayfleet-old-clusters"
 SYSTEM_NAMESPACE = "rayfleet-system"
 TEAM_NAMESPACE = "rayfleet"
 LABELS = {"app.kubernetes.io/name": NAME}
@@ -68,6 +70,11 @@ def gates(place: str = SYSTEM_NAMESPACE, kind: str = "ClusterRole") -> list[Obje
     """What the operator needs besides while the gates RayClusterNetworkPolicy, RayClusterMTLS and GCSFaultToleranceEmbeddedStorage are
     on."""
     return grant(kind, GATE_ROLE, GATED, place)
+
+
+def old_clusters(place: str = SYSTEM_NAMESPACE, kind: str = "ClusterRole") -> list[Object]:
+    """The definition of the Python operator's resource, and what the operator needs to look after it."""
+    return [old_crd(), *grant(kind, OLD_ROLE, OLD_CLUSTERS, place)]
 
 
 def grant(kind: str, name: str, rights: Sequence[Right], place: str) -> list[Object]:

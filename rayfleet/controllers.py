@@ -7,13 +7,15 @@ from typing import Any
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import Undecodable, decode, decode_cluster, decode_job
 from rayfleet.api.gateway import GatewayView, RouteView, decode_gateway, decode_route
-from rayfleet.api.labels import CLEANUP_JOBS_SELECTOR, CLUSTER, RAY_PODS_SELECTOR, SERVE, SUBMITTERS_SELECTOR
+from rayfleet.api.labels import CLEANUP_JOBS_SELECTOR, CLUSTER, OLD_PODS_SELECTOR, RAY_PODS_SELECTOR, SERVE, SUBMITTERS_SELECTOR
+from rayfleet.api.legacy.object import OldCluster, decode_old
 from rayfleet.api.meta import (
     CERTIFICATES,
     ENDPOINTSLICES,
     GATEWAYS,
     HTTPROUTES,
     JOBS,
+    OLD_RAYCLUSTERS,
     PODS,
     RAYCLUSTERS,
     RAYCRONJOBS,
@@ -42,6 +44,8 @@ from rayfleet.autoscaling import metrics as scaling_metrics
 from rayfleet.autoscaling import observe as scaling_observe
 from rayfleet.autoscaling import sizing
 from rayfleet.autoscaling.scaler import Scaler
+from rayfleet.legacy import observe as old_observe
+from rayfleet.legacy import plan as old_plan
 from rayfleet.ray.answer import Act, Question, Target
 from rayfleet.ray.pool import Pool
 from rayfleet.raycluster.children import UNREAD, others
@@ -66,7 +70,9 @@ def kinds_of(configuration: Configuration, pool: Pool | None = None, scaler: Sca
     Services all, as one of ours carries no label of its own."""
     spoken_to = (services(configuration, pool), jobs(configuration, pool)) if pool else ()
     sized = (sizes(configuration, scaler),) if scaler else ()
-    return (clusters(configuration), *sized, *spoken_to, *((cron_jobs(configuration),) if configuration.gate("RayCronJob") else ()))
+    due = (cron_jobs(configuration),) if configuration.gate("RayCronJob") else ()
+    old = (old_clusters(configuration),) if configuration.has_old_clusters else ()
+    return (clusters(configuration), *sized, *spoken_to, *due, *old)
 
 
 def resources_of(configuration: Configuration) -> frozenset[Resource]:
@@ -157,6 +163,24 @@ def cron_jobs(configuration: Configuration) -> Kind[Any]:
         plan=cron_plan.plan,
         decode=decode_cron_job,
         required=False,
+    )
+
+
+def old_clusters(configuration: Configuration) -> Kind[Any]:
+    """Those of the Python operator; only its own Pods carry that label and belong to the old object itself."""
+    return Kind(
+        resource=OLD_RAYCLUSTERS,
+        type=OldCluster,
+        children=(
+            Child(RAYCLUSTERS, RayCluster, decode=decode_cluster, calm=lives_on),
+            Child(SERVICES, ServiceView, decode=decode_service),
+            Child(PODS, PodView, labels=OLD_PODS_SELECTOR),
+        ),
+        observe=old_observe.Observer(configuration),
+        plan=old_plan.plan,
+        decode=decode_old,
+        required=False,
+        called="OldRayCluster",
     )
 
 

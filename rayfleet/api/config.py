@@ -84,6 +84,7 @@ class Configuration(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     feature_gates: dict[str, bool] = {}
     log_level: str = "info"
     has_routes: bool = False
+    has_old_clusters: bool = False
     injected_probes: InjectedProbes = InjectedProbes()
     gcs_wait_period_seconds: int = 5
     kuberay_version: str = f"rayfleet-{VERSION}"  # who wrote a hash: never a release of KubeRay, whose hashes are others

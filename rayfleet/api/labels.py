@@ -80,6 +80,9 @@ AUTOSCALING = "rayfleet.dev/autoscaling"
 """On a RayCluster, or what makes one: `sidecar` or `hosted`, whatever the operator's configuration says (`api.scaler`). On a head Pod:
 `hosted` where it was made without Ray's autoscaler beside it."""
 
+OLD_SPEC = "rayfleet.dev/converted-spec"
+"""On a RayCluster that was made for one of `cluster.ray.io`: the hash of the spec that it was given."""
+
 CONCURRENCY = "rayfleet.dev/concurrency-policy"
 STARTING_DEADLINE = "rayfleet.dev/starting-deadline-seconds"
 SUCCESSFUL_HISTORY = "rayfleet.dev/successful-jobs-history-limit"
@@ -88,6 +91,9 @@ FAILED_HISTORY = "rayfleet.dev/failed-jobs-history-limit"
 
 RAY_PODS_SELECTOR = f"{NODE_TYPE} in (head,worker,redis-cleanup)"
 """Which Pods the operator watches, as KubeRay does."""
+
+OLD_PODS_SELECTOR = "ray-node-type"
+"""Which Pods the Python operator made, and those that are like them."""
 
 CLEANUP_JOBS_SELECTOR = f"{NODE_TYPE}={REDIS_CLEANUP}"
 

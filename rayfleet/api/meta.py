@@ -135,6 +135,7 @@ CUSTOMRESOURCEDEFINITIONS = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )
 RAYCLUSTERS = Resource("ray.io", "v1", "rayclusters", "RayCluster")
+OLD_RAYCLUSTERS = Resource("cluster.ray.io", "v1", "rayclusters", "RayCluster")
 RAYJOBS = Resource("ray.io", "v1", "rayjobs", "RayJob")
 RAYSERVICES = Resource("ray.io", "v1", "rayservices", "RayService")
 RAYCRONJOBS = Resource("ray.io", "v1", "raycronjobs", "RayCronJob")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from rayfleet.api.meta import Resource
+from rayfleet.api.meta import OLD_RAYCLUSTERS, Resource
 from rayfleet.cli.failure import Failure
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import NotFound
@@ -33,9 +33,8 @@ class Kinds:
         """`pods`, `pod`, `po`, `Pod` or `rayclusters.ray.io`. Raises Failure with the nearest word that exists."""
         served = [each for group in await self._group_versions() for each in await self._of_version(group)]
         plain = word.lower()
-        for each in served:
-            if plain in each.words:
-                return each.resource
+        if meant := [each.resource for each in served if plain in each.words]:
+            return min(meant, key=lambda each: each.group == OLD_RAYCLUSTERS.group)  # only by its full name
         near = get_close_matches(plain, sorted({each.resource.plural for each in served}), n=1)
         raise Failure(f"the API server has no resource {word!r}" + (f"; did you mean {near[0]}?" if near else ""))
 

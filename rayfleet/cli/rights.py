@@ -96,6 +96,14 @@ CRON_JOBS = (
 )
 """For RayCronJobs, while the gate RayCronJob is on."""
 
+OLD_CLUSTERS = (
+    Right("cluster.ray.io", "rayclusters", ("list", "watch", "patch")),  # patch: a finalizer and annotations of another operator
+    Right("cluster.ray.io", "rayclusters/status", ("patch",)),
+    Right("cluster.ray.io", "rayclusters/finalizers", ("update",)),  # as that of rayclusters
+    Right("ray.io", "rayclusters", ("create",)),
+)
+"""For RayClusters of cluster.ray.io, where they are served."""
+
 GATED = (*CRON_JOBS, *NETWORK, *CERTIFICATES, *STORES)
 """For what is off unless a feature gate is turned on."""
 

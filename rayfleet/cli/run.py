@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rayfleet.cli.configuration import configuration_options, effective
-from rayfleet.cli.settings import ADDRESS, SETTINGS, TRUTH, is_address
+from rayfleet.cli.settings import ADDRESS, DISCOVERED, SETTINGS, TRUTH, is_address
 
 if TYPE_CHECKING:
     from rayfleet.api.config import Configuration
+    from rayfleet.api.meta import Resource
     from rayfleet.cli.options import Command
     from rayfleet.kube.connection import Connection
     from rayfleet.runtime.manager import ManagerSettings
@@ -67,7 +69,8 @@ def command(file: str | None, gates: str, **given: Any) -> None:
 
         click.echo(shown(found, given["output"]), nl=False)
         return
-    operate(found.configuration, connection_for(given["kubeconfig"], given["context"]), routes_known="hasRoutes" in found.origins)
+    known = {field for field, name in DISCOVERED.items() if name in found.origins}
+    operate(found.configuration, connection_for(given["kubeconfig"], given["context"]), known)
 
 
 def flags_of(given: dict[str, Any]) -> dict[str, str]:
@@ -84,7 +87,8 @@ def flags_of(given: dict[str, Any]) -> dict[str, str]:
     return flags
 
 
-def operate(configuration: Configuration, connection: Connection, *, routes_known: bool) -> None:
+def operate(configuration: Configuration, connection: Connection, known: Collection[str]) -> None:
+    """`known` are the fields that are not asked of the API server."""
     from rayfleet.runtime.logs import setup
 
     setup(configuration.log_stdout_encoder, configuration.log_level, file=configuration.log_file, file_form=configuration.log_file_encoder)
@@ -92,14 +96,17 @@ def operate(configuration: Configuration, connection: Connection, *, routes_know
     async def run() -> None:
         from msgspec.structs import replace
 
+        from rayfleet.api.meta import OLD_RAYCLUSTERS, ROUTES
         from rayfleet.cli.dashboards import dashboards
         from rayfleet.cli.scaler import scaler
         from rayfleet.controllers import kinds_of
         from rayfleet.runtime.manager import Manager
 
-        known = configuration if routes_known else replace(configuration, has_routes=await serves_routes(connection))
-        async with dashboards(known, connection) as pool, scaler(connection) as sizes:
-            await Manager(connection, kinds_of(known, pool, sizes), settings_of(known, connection)).run(signals=True)
+        asked = {"has_routes": ROUTES, "has_old_clusters": OLD_RAYCLUSTERS}
+        found = {field: await serves(connection, resource) for field, resource in asked.items() if field not in known}
+        whole = replace(configuration, **found)
+        async with dashboards(whole, connection) as pool, scaler(connection) as sizes:
+            await Manager(connection, kinds_of(whole, pool, sizes), settings_of(whole, connection)).run(signals=True)
 
     asyncio.run(run())
 
@@ -123,11 +130,10 @@ def settings_of(configuration: Configuration, connection: Connection) -> Manager
     )
 
 
-async def serves_routes(connection: Connection) -> bool:
-    """Does the API server serve OpenShift's Routes? Asked until there is an answer: a wrong guess would make Ingresses in their place."""
+async def serves(connection: Connection, resource: Resource) -> bool:
+    """Does the API server serve it? Asked until there is an answer: a wrong guess would make Ingresses in place of Routes, for example."""
     import logging
 
-    from rayfleet.api.meta import ROUTES
     from rayfleet.kube.client import Client
     from rayfleet.kube.errors import ApiError, Forbidden
 
@@ -135,7 +141,7 @@ async def serves_routes(connection: Connection) -> bool:
     async with Client(connection, user_agent="rayfleet-operator", timeout=10.0) as client:
         while True:
             try:
-                return await client.serves(ROUTES)
+                return await client.serves(resource)
             except Forbidden:
                 return False  # its owner does not want it to be known; nobody could make one either
             except ApiError as error:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from rayfleet.cli.configuration import DEFAULT, Effective, json_name
 from rayfleet.cli.output import columns, dump_json, dump_yaml
-from rayfleet.cli.settings import BY_FIELD, UNUSED_GATES
+from rayfleet.cli.settings import BY_FIELD, DISCOVERED, UNUSED_GATES
 
 ASKED = "asked of the API server at start"
 
@@ -42,7 +42,7 @@ def rows_of(found: Effective) -> Iterator[Row]:
         if name in ("apiVersion", "kind", "featureGates"):
             continue
         origin = found.origins.get(name, DEFAULT)
-        if name == "hasRoutes" and origin == DEFAULT:
+        if name in DISCOVERED.values() and origin == DEFAULT:
             yield Row(name, None, ASKED, "")
         else:
             yield Row(name, value, origin, notes.get(name, ""))

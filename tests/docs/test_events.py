@@ -8,13 +8,13 @@ from itertools import product
 from pathlib import Path
 
 import rayfleet
-from rayfleet.api.meta import GATEWAYS, HTTPROUTES, ROUTES, SERVICES
+from rayfleet.api.meta import GATEWAYS, HTTPROUTES, PODS, RAYCLUSTERS, ROUTES, SERVICES
 from rayfleet.planning.actions import deed
 from rayfleet.raycluster.children import OTHERS, UNREAD, target
 from tests.docs.tables import rows
 from tests.raycluster.vocabulary import cluster, observed
 
-PACKAGES = ("planning", "raycluster", "rayjob", "raycronjob", "rayservice", "runtime")
+PACKAGES = ("planning", "raycluster", "rayjob", "raycronjob", "rayservice", "legacy", "runtime")
 KEYWORDS = ("event", "failed_event")
 TOLD = {"Event": 1, "_tell": 2, "_fail": 3, "release": 2}  # which argument is the reason
 RETURNS = ("reason_of",)
@@ -27,7 +27,8 @@ def test_every_reason_is_documented_and_nothing_else_is() -> None:
         for verb in ("Create",) if resource in UNREAD else ("Create", "Update", "Delete"):
             made = target(of, resource, "x", verb)
             found |= {made["event"], made["failed_event"]}
-    for resource, verb in product((GATEWAYS, HTTPROUTES), ("Create", "Update", "Delete")):
+    of_old = (*product((RAYCLUSTERS, SERVICES), ("Create", "Update")), (PODS, "Delete"))
+    for resource, verb in (*product((GATEWAYS, HTTPROUTES), ("Create", "Update", "Delete")), *of_old):
         made = deed(verb, resource, "default", "x")
         found |= {made["event"], made["failed_event"]}
     assert found == {row[0] for row in rows("events.md")}

@@ -30,7 +30,9 @@ def test_a_function_is_one_verb_of_bounded_size(path: Path) -> None:
             assert size <= FUNCTION_LINES, f"{node.name} has {size} lines"
 
 
-@pytest.mark.parametrize("package", ["api", "planning", "resources", "raycluster", "rayjob", "raycronjob", "rayservice", "diagnosis"])
+@pytest.mark.parametrize(
+    "package", ["api", "planning", "resources", "raycluster", "rayjob", "raycronjob", "rayservice", "legacy", "diagnosis"]
+)
 def test_pure_packages_hold_nothing_asynchronous(package: str) -> None:
     for path in (ROOT / "rayfleet" / package).rglob("*.py"):
         if path.name == "observe.py":

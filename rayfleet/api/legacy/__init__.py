@@ -7,6 +7,7 @@ start     the old start commands
 pods      the old Pods
 cluster   the value into a RayCluster and its Services
 alpha     `ray.io/v1alpha1`
+object    a RayCluster of `cluster.ray.io/v1` as the operator reads it, definition: its CRD
 """
 
 from __future__ import annotations

@@ -23,8 +23,9 @@ from rayfleet.api.legacy.old import (
     texts,
     whole,
 )
+from rayfleet.api.meta import OLD_RAYCLUSTERS
 
-GROUP = "cluster.ray.io"
+GROUP = OLD_RAYCLUSTERS.group
 FINALIZER = "kopf.zalando.org/KopfFinalizerMarker"
 KOPF = "kopf.zalando.org/"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

@@ -37,7 +37,7 @@ class SpecPolicy(NamedTuple):
     def manifests(self) -> tuple[Manifest, Manifest]:
         """What is stored already is judged only when its spec changes, so that it can always be let go."""
         conditions = [{"name": "the-spec-is-new", "expression": NEW_SPEC}]
-        return policy(self.name, [self.resource.plural], conditions, self.variables, self.checks, "Invalid"), binding(self.name)
+        return policy(self.name, [self.resource], conditions, self.variables, self.checks, "Invalid"), binding(self.name)
 
 
 def within(path: str, checks: Iterable[Check], unless: str = "") -> tuple[Check, ...]:

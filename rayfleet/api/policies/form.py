@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from rayfleet.api.meta import Resource
+
 Manifest = dict[str, Any]
 
 
@@ -24,9 +26,16 @@ class Variable(NamedTuple):
 
 
 def policy(
-    name: str, kinds: list[str], conditions: list[dict[str, str]], variables: Sequence[Variable], checks: Sequence[Check], reason: str
+    name: str,
+    kinds: Sequence[Resource],
+    conditions: list[dict[str, str]],
+    variables: Sequence[Variable],
+    checks: Sequence[Check],
+    reason: str,
 ) -> Manifest:
-    rule = {"apiGroups": ["ray.io"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": kinds}
+    """`reason` is that of the refusal. Every kind is matched in each of the groups of `kinds`."""
+    groups, plurals = (list(dict.fromkeys(found)) for found in ([each.group for each in kinds], [each.plural for each in kinds]))
+    rule = {"apiGroups": groups, "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": plurals}
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicy",

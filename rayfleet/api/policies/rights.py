@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rayfleet.api.meta import RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES
+from rayfleet.api.meta import OLD_RAYCLUSTERS, RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES
 from rayfleet.api.policies.form import Check, Manifest, Variable, binding, policy
 
 RIGHTS_POLICY = "rights.rayfleet.dev"
-KINDS = (RAYCLUSTERS, RAYJOBS, RAYSERVICES, RAYCRONJOBS)
+KINDS = (RAYCLUSTERS, RAYJOBS, RAYSERVICES, RAYCRONJOBS, OLD_RAYCLUSTERS)
 
 # What Ray's autoscaler writes, whose account may do nothing else: how many Pods of a shape that was checked already, and which go first.
 SCALING = "['replicas', 'scaleStrategy']"
@@ -19,7 +19,9 @@ RIGHTS_VARIABLES = (
     ),
     Variable("head", "has(variables.cluster.headGroupSpec) ? variables.cluster.headGroupSpec : {}"),
     Variable(
-        "vouched", "authorizer.group('ray.io').resource(request.resource.resource).namespace(request.namespace).check('vouch').allowed()"
+        "vouched",
+        "authorizer.group(request.resource.group).resource(request.resource.resource).namespace(request.namespace)"
+        ".check('vouch').allowed()",
     ),
 )
 
@@ -56,5 +58,4 @@ MORE_THAN_SCALED = f"oldObject == null || !({SAME_GROUPS} && {SAME_REST}) && obj
 def rights_policy() -> tuple[Manifest, Manifest]:
     """The policy and its binding. Whoever may `vouch` for a kind in a namespace (a verb of RBAC) is trusted there: a queue, for example."""
     conditions = [{"name": "more-than-scaled", "expression": MORE_THAN_SCALED}]
-    kinds = [kind.plural for kind in KINDS]
-    return policy(RIGHTS_POLICY, kinds, conditions, RIGHTS_VARIABLES, RIGHTS_CHECKS, "Forbidden"), binding(RIGHTS_POLICY)
+    return policy(RIGHTS_POLICY, KINDS, conditions, RIGHTS_VARIABLES, RIGHTS_CHECKS, "Forbidden"), binding(RIGHTS_POLICY)
