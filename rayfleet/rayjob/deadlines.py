@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rayfleet.api.decode import Undecodable
+from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation.ray_job import INTERACTIVE
 from rayfleet.planning.backoff import retry_delay
@@ -20,7 +21,7 @@ LOST_AFTER = 30.0  # of Ray saying that it knows of no such job, which it said o
 TELL_SILENCE_AFTER = 30.0  # before the status says since when Ray has not answered
 HEARD_AFTER = 2.0  # from the end of a submitter: what Ray says then is of a time when it was over, also where clocks differ a little
 ASKED_AGAIN_WITHIN = 14.0  # from the end of a submitter, in which Ray is asked in any case
-LOOK_AGAIN = 3.0  # for a cluster that is selected: what is not ours calls nobody
+LOOK_AGAIN, LOOK_AGAIN_IDLE = 3.0, 30.0  # for a cluster that is selected: what is not ours calls nobody
 CLOCKS_DIFFER = 120.0  # by so much at most, where none of them is wrong
 DELETION_GRACE = 15.0  # from the deletion, for a best-effort stop
 
@@ -73,8 +74,11 @@ def lost_at(observed: Observed, job: RayJob) -> float | None:
 
 
 def silent_since(observed: Observed, job: RayJob) -> float | None:
-    """Since when nothing was heard that says how the job is; None while there is something."""
+    """Since when nothing was heard that says how the job is; None while there is something. A job that runs and has no head to be asked for
+    it is silent, too."""
     heard = observed.word
+    if observed.target is None and observed.cluster is not None and job.status.job_deployment_status == State.RUNNING:
+        return time_of(job.status.job_status_check_failure_start_time) or head_lost_since(observed)
     if heard is None or observed.info is not None or isinstance(heard.answer, NotFound):
         return None
     told = time_of(job.status.job_status_check_failure_start_time)
@@ -87,6 +91,13 @@ def refused_since(observed: Observed, job: RayJob) -> float | None:
     if before is None or not isinstance(before.answer, Refused):
         return None
     return time_of(job.status.job_status_check_failure_start_time) or before.at
+
+
+def head_lost_since(observed: Observed) -> float:
+    """By the cluster's condition; now, where it does not say."""
+    cluster = observed.cluster
+    found = find(cluster.status.conditions, "HeadPodReady") if isinstance(cluster, RayCluster) else None
+    return time_of(found.last_transition_time) if found and found.status != "True" else observed.now
 
 
 def ended_since(observed: Observed, job: RayJob) -> float:
@@ -112,14 +123,6 @@ def retry_at(job: RayJob) -> float:
     return time_of(job.status.end_time) + retry_delay(job.status.failed)
 
 
-def may_be_asked(observed: Observed, job: RayJob) -> bool:
-    """Is the cluster one that Ray is asked on? While it is not, it must be looked at again, for what is not ours calls nobody."""
-    cluster = observed.cluster
-    if observed.target is None or cluster is None or isinstance(cluster, Undecodable):
-        return False
-    return job.status.job_deployment_status != State.INITIALIZING or cluster.status.state == "ready"
-
-
 def moments(observed: Observed, job: RayJob) -> Iterator[float]:
     """When the same observations could mean something else."""
     state = job.status.job_deployment_status
@@ -142,7 +145,9 @@ def moments(observed: Observed, job: RayJob) -> Iterator[float]:
             yield ended + ASKED_AGAIN_WITHIN
         if job.status.job_status in ENDED or (observed.info is not None and observed.info.terminal):
             yield ended_since(observed, job) + observed.config.ray_job_transition_grace_seconds
-    if state in POLLED and job.spec.cluster_selector and not may_be_asked(observed, job):
+    if state in POLLED and job.spec.cluster_selector and observed.info is None:
         yield observed.now + LOOK_AGAIN
+    if job.spec.cluster_selector and state == State.WAITING:
+        yield observed.now + LOOK_AGAIN_IDLE
     if state == State.RETRYING:
         yield retry_at(job)

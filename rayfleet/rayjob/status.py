@@ -128,7 +128,7 @@ def silence(observed: Observed, job: RayJob) -> dict[str, Any]:
     told = job.status.job_status_check_failure_start_time
     if since is None:
         return {} if observed.word is None else {"jobStatusCheckFailureStartTime": None}
-    if told or observed.now < since + deadlines.TELL_SILENCE_AFTER:
+    if told or (observed.target is not None and observed.now < since + deadlines.TELL_SILENCE_AFTER):
         return {}
     return {"jobStatusCheckFailureStartTime": rfc3339(since)}
 
@@ -266,6 +266,7 @@ def story(observed: Observed, job: RayJob, reason: str) -> str:
     also = f" ({why})" if why else ""
     answer = observed.word.answer if observed.word else None
     silent = answer.text if isinstance(answer, Unreachable | Refused) else "it said what cannot be understood"
+    silent = silent if observed.target is not None else "its cluster has no head"
     stories = {
         "DeadlineExceeded": f"activeDeadlineSeconds, {spec.active_deadline_seconds}, have passed since {job.status.start_time}{also}",
         "PreRunningDeadlineExceeded": f"the job did not run within preRunningDeadlineSeconds, {spec.pre_running_deadline_seconds}{also}",

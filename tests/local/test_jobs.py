@@ -1,27 +1,46 @@
-"""RayJobs with real Ray in a local fleet: every mode to its end, failure in the program's own words, suspension, and odd characters."""
+"""RayJobs with real Ray in a local fleet: every mode to its end, failure in the program's own words, suspension, retries, lost heads, odd
+characters, and the command line. What needs no cluster of its own runs on one that all share; its head is killed at last."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.local.fleet import Fleet
-from tests.local.ray import STORE, template
+from rayfleet.cli.ray_job import ask
+from tests.local.fleet import CLUSTERS, Fleet, environment
+from tests.local.ray import STORE, ray_cluster, template
 from tests.local.waiting import eventually
 
 pytestmark = [pytest.mark.ray, pytest.mark.namespaces]
 
 JOBS = "/apis/ray.io/v1/namespaces/default/rayjobs"
 MERGE = "application/merge-patch+json"
-ODD = 'it\'s "quoted" && `id` $HOME $(RAY_IP) $$ ; é 東京 \\n'
+ODD = 'it\'s "quoted" && `id` $HOME $(RAY_IP) $$ ; | > < * ? [a] {b} ~ # ! % & \t é 東京 \\n \nend'
+SHARED = "shared"
 
 
 def ray_job(name: str, code: str, mode: str, **spec: Any) -> dict[str, Any]:
     """A job of Python code, on a head alone."""
-    entrypoint = "" if mode == "InteractiveMode" else f"python -c {quoted(code)}"
     cluster = {"rayVersion": "2.60.0", "headGroupSpec": {"rayStartParams": STORE, "template": template("2Gi")}}
-    whole = {"submissionMode": mode, "entrypoint": entrypoint, "rayClusterSpec": cluster, "shutdownAfterJobFinishes": True, **spec}
+    return job_of(name, code, mode, rayClusterSpec=cluster, shutdownAfterJobFinishes=True, **spec)
+
+
+def shared_job(name: str, code: str, mode: str, **spec: Any) -> dict[str, Any]:
+    """On the cluster that all share, where it may be tried again."""
+    made = job_of(name, code, mode, clusterSelector={"ray.io/cluster": SHARED}, **spec)
+    made["metadata"]["annotations"] = {"rayfleet.dev/retry-policy": "SameCluster"}
+    return made
+
+
+def job_of(name: str, code: str, mode: str, **spec: Any) -> dict[str, Any]:
+    entrypoint = "" if mode == "InteractiveMode" else f"python -c {quoted(code)}"
+    whole = {"submissionMode": mode, "entrypoint": entrypoint, **spec}
     return {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": name}, "spec": whole}
 
 
@@ -39,8 +58,36 @@ def until(fleet: Fleet, name: str, *states: str) -> dict[str, Any]:
 
 
 def clusters(fleet: Fleet, name: str) -> list[str]:
-    found = fleet.read("/apis/ray.io/v1/namespaces/default/rayclusters")
+    found = fleet.read(CLUSTERS)
     return [each["metadata"]["name"] for each in found["items"] if each["metadata"]["name"].startswith(f"{name}-")]
+
+
+def start_by_hand(fleet: Fleet, name: str, code: str) -> None:
+    """What the user of InteractiveMode does: submit to the cluster, and name the job."""
+    until(fleet, name, "Waiting")
+    body = {"entrypoint": f"python -c {quoted(code)}", "submission_id": f"{name}-by-hand"}
+    ask(f"{fleet.dashboard(f'{SHARED}-head-svc')}/api/jobs/", body)
+    fleet.request("PATCH", f"{JOBS}/{name}", {"spec": {"jobId": f"{name}-by-hand"}}, kind=MERGE)
+
+
+def kill_head(fleet: Fleet, cluster: str, *marks: str) -> None:
+    """Every process of Ray's in the head, and those of whose environment `marks` are lines."""
+    (head,) = (name for name in fleet.pods(cluster) if "-head-" in name)
+    wanted = {mark.encode() for mark in marks}
+    others = [process for process in fleet.inside() if wanted & set(environment(process.pid).split(b"\0"))]
+    for process in (*fleet.of_pod(head), *others):
+        try:
+            os.kill(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+@pytest.fixture(scope="module")
+def shared(ray_fleet: Fleet) -> Iterator[Fleet]:
+    ray_fleet.apply(ray_cluster(SHARED))
+    ray_fleet.ready(SHARED, 0)
+    yield ray_fleet
+    ray_fleet.run("delete", "raycluster", SHARED)
 
 
 @pytest.mark.parametrize("mode", ["HTTPMode", "K8sJobMode", "SidecarMode"])
@@ -53,13 +100,26 @@ def test_a_job_runs_to_its_end_and_leaves_no_cluster(ray_fleet: Fleet, mode: str
     eventually(lambda: clusters(ray_fleet, name) == [], 60.0, "the cluster is gone")
 
 
-@pytest.mark.parametrize("mode", ["HTTPMode", "K8sJobMode", "SidecarMode"])
-def test_a_failure_is_told_in_the_programs_own_words(ray_fleet: Fleet, mode: str) -> None:
-    name = f"fails-{mode.lower()}"
-    ray_fleet.apply(ray_job(name, "raise ValueError('no such column: price')", mode))
-    said = until(ray_fleet, name, "Complete", "Failed")
-    assert (said["jobDeploymentStatus"], said["jobStatus"], said["reason"]) == ("Failed", "FAILED", "AppFailed"), said
-    assert "ValueError: no such column: price" in said["message"]
+def test_a_program_is_run_from_the_command_line_in_its_directory_and_its_code_is_ours(ray_fleet: Fleet, tmp_path: Path) -> None:
+    (tmp_path / "lib.py").write_text(f"WORD = {ODD!r}")
+    (tmp_path / "x.py").write_text("import lib, sys; assert sys.argv[1] == lib.WORD; print('it ran'); sys.exit(7)")
+    words = ("job", "submit", "--name", "by-hand", "--memory", "2Gi", "--ttl", "15", "--working-dir", str(tmp_path))
+    done = subprocess.run([*ray_fleet.command(*words), "--", "python", "x.py", ODD], capture_output=True, text=True, timeout=200)
+    assert done.returncode == 7, done
+    assert "it ran" in done.stdout and "exit code 7" in done.stderr
+    assert len(clusters(ray_fleet, "by-hand")) == 1, "not before its time"
+    eventually(lambda: clusters(ray_fleet, "by-hand") == [], 60.0, "the cluster is gone")
+
+
+def test_a_head_of_sidecar_mode_that_is_killed_is_a_counted_try_and_the_next_one_has_another_cluster(ray_fleet: Fleet) -> None:
+    ray_fleet.apply(ray_job("beside", "import time; time.sleep(1000)", "SidecarMode", backoffLimit=1))
+    first = until(ray_fleet, "beside", "Running")
+    kill_head(ray_fleet, first["rayClusterName"], f"RAY_JOB_SUBMISSION_ID={first['jobId']}")
+    eventually(lambda: status(ray_fleet, "beside").get("failed") == 1, 60.0, "the try is counted")
+    said = until(ray_fleet, "beside", "Running", "Failed")
+    assert said["jobDeploymentStatus"] == "Running" and said["failed"] == 1, said
+    assert clusters(ray_fleet, "beside") == [said["rayClusterName"]] != [first["rayClusterName"]]
+    ray_fleet.run("delete", "rayjob", "beside")
 
 
 def test_a_job_that_is_suspended_and_resumed_runs_on_a_new_cluster(ray_fleet: Fleet) -> None:
@@ -73,7 +133,42 @@ def test_a_job_that_is_suspended_and_resumed_runs_on_a_new_cluster(ray_fleet: Fl
     assert (said["jobStatus"], said["jobId"] == first["jobId"]) == ("SUCCEEDED", False)
 
 
-def test_a_deadline_stops_the_job(ray_fleet: Fleet) -> None:
-    ray_fleet.apply(ray_job("late", "import time; time.sleep(1000)", "HTTPMode", activeDeadlineSeconds=40))
-    said = until(ray_fleet, "late", "Complete", "Failed")
+def test_a_deadline_stops_the_job(shared: Fleet) -> None:
+    shared.apply(shared_job("late", "import time; time.sleep(1000)", "HTTPMode", activeDeadlineSeconds=10))
+    said = until(shared, "late", "Complete", "Failed")
     assert (said["jobDeploymentStatus"], said["jobStatus"], said["reason"]) == ("Failed", "STOPPED", "DeadlineExceeded"), said
+
+
+@pytest.mark.parametrize("mode", ["HTTPMode", "K8sJobMode", "SidecarMode", "InteractiveMode"])
+def test_a_failure_is_told_in_the_programs_own_words(shared: Fleet, mode: str) -> None:
+    name, code = f"fails-{mode.lower()}", "raise ValueError('no such column: price')"
+    shared.apply((ray_job if mode == "SidecarMode" else shared_job)(name, code, mode))
+    if mode == "InteractiveMode":
+        start_by_hand(shared, name, code)
+    said = until(shared, name, "Complete", "Failed")
+    assert (said["jobDeploymentStatus"], said["jobStatus"], said["reason"]) == ("Failed", "FAILED", "AppFailed"), said
+    assert "ValueError: no such column: price" in said["message"]
+
+
+@pytest.mark.parametrize("mode", ["HTTPMode", "K8sJobMode"])
+def test_a_retry_on_the_living_cluster_finds_what_the_first_try_has_left(shared: Fleet, mode: str) -> None:
+    name = f"retried-{mode.lower()}"
+    code = f"import os; path = '/tmp/{name}'; there = os.path.exists(path); open(path, 'w').close(); assert there, 'the first try'"
+    shared.apply(shared_job(name, code, mode, backoffLimit=1))
+    said = until(shared, name, "Complete", "Failed")
+    assert (said["jobDeploymentStatus"], said["jobStatus"], said["failed"], said["succeeded"]) == ("Complete", "SUCCEEDED", 1, 1), said
+
+
+def test_with_a_head_that_is_killed_the_jobs_of_every_mode_are_lost_and_none_runs_again(shared: Fleet) -> None:
+    modes = {f"lost-{mode.lower()}": mode for mode in ("HTTPMode", "K8sJobMode", "InteractiveMode")}
+    code = "import time; time.sleep(1000)"
+    shared.apply(*(shared_job(name, code, mode) for name, mode in modes.items()))
+    start_by_hand(shared, "lost-interactivemode", code)
+    for name in modes:
+        eventually(lambda name=name: status(shared, name).get("jobStatus") == "RUNNING", 60.0, f"{name} runs")  # type: ignore[misc]
+    kill_head(shared, SHARED)
+    for name in modes:
+        said = until(shared, name, "Complete", "Failed")
+        assert (said["jobDeploymentStatus"], said["jobStatus"], said["reason"]) == ("Failed", "FAILED", "JobRecordLost"), said
+    shared.ready(SHARED, 0)
+    assert ask(f"{shared.dashboard(f'{SHARED}-head-svc')}/api/jobs/") == []
