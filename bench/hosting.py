@@ -142,6 +142,7 @@ async def serve() -> None:
     while await asyncio.to_thread(sys.stdin.readline):
         heads[1].pending(5, CPU=1.0)
         print(time.time(), flush=True)
+    await asyncio.gather(*(each.stop() for each in heads))
 
 
 async def measure() -> None:

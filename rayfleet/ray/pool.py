@@ -14,6 +14,7 @@ import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
@@ -170,15 +171,15 @@ class Pool:
         if follower.acts:
             act, answered = follower.acts.popleft()
             follower.sending = act
-            course = self._do(follower, act, answered)
+            course = partial(self._do, follower, act, answered)
         else:
             question = min(follower.tracks, key=lambda each: follower.tracks[each].due)
-            course = self._hear(follower, question)
+            course = partial(self._hear, follower, question)
         self.soon(self._run(lane, follower.target.cluster, course))
 
-    async def _run(self, lane: Lane, cluster: Key, course: Awaitable[None]) -> None:
+    async def _run(self, lane: Lane, cluster: Key, course: Callable[[], Awaitable[None]]) -> None:
         try:
-            await course
+            await course()
         except Exception:  # of whoever hears of the answer: it must not cost the others their turn
             log.exception("an answer could not be dealt with", extra={"object": str(cluster)})
         lane.busy = False

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.e2e.fleet import Cluster, Ground
+from tests.e2e.laptop import Laptop
 from tests.local.ray import STORE, group, ray_cluster
 from tests.local.waiting import eventually
 
@@ -30,6 +32,25 @@ while "small" not in (told := subprocess.run(["ray", "status"], capture_output=T
     time.sleep(0.5)
 print(told)
 print("HOSTS", *sorted(set(ray.get(waiting))))
+"""
+SPREAD = """
+import ray
+from ray.util.placement_group import placement_group
+ray.init(log_to_driver=False)
+ray.get(placement_group([{"CPU": 1}] * 2, strategy="STRICT_SPREAD").ready())
+print("PLACED")
+"""
+ACTOR = """
+import ray, socket, time
+ray.init(log_to_driver=False, namespace="kept")
+@ray.remote(num_cpus=1, lifetime="detached", name="keeper")
+class Keeper:
+    def where(self): return socket.gethostname()
+@ray.remote(num_cpus=1)
+def pause(): time.sleep(3)
+other = pause.remote()
+print("KEPT", ray.get(Keeper.remote().where.remote()))
+ray.get(other)
 """
 
 
@@ -70,6 +91,34 @@ def test_demand_brings_workers_to_both_and_idleness_takes_them(pair: list[Cluste
         eventually(lambda cluster=cluster, head=head: cluster.uids() == head, IDLE, f"{cluster.name} has only its head\n{cluster.notes()}")
         assert any("workersToDelete lists it" in note for note in cluster.notes())
         assert any("small: 0 -> 2" in note or "small 0 -> 2" in note for note in cluster.notes()), cluster.notes()
+
+
+def test_a_placement_group_is_spread_and_a_detached_actor_keeps_its_node(pair: list[Cluster]) -> None:
+    """On one server: what is decided is the same on both."""
+    left, right = pair
+    if not isinstance(left.site, Laptop):
+        pytest.skip("shown on the laptop")
+    with ThreadPoolExecutor(2) as together:
+        spread, kept = together.submit(left.job, SPREAD), together.submit(right.job, ACTOR)
+        assert "PLACED" in spread.result().log, spread.result()
+        line = next(line for line in kept.result().log.splitlines() if line.startswith("KEPT"))
+    eventually(lambda: not left.workers(), IDLE, f"the group's nodes are gone\n{left.notes()}")
+    eventually(lambda: right.workers() == {line.split()[1]}, IDLE, f"only the actor's node is left\n{right.notes()}")
+    told = json.loads(left.site.fleet.run("autoscaler", "right", "-o", "json"))
+    assert (told["sizedBy"], [group["replicas"] for group in told["groups"]]) == ("the operator", [1])
+    assert {each["state"] for each in told["instances"]} == {"ALIVE"}
+
+
+def test_a_new_head_is_heard_and_its_demand_met(pair: list[Cluster]) -> None:
+    left, _ = pair
+    if not isinstance(left.site, Laptop):
+        pytest.skip("shown on the laptop")
+    before = left.head()
+    left.lose(before)
+    eventually(lambda: left.of("head") and left.head() != before, IDLE, "there is another head")
+    left.await_ready(0)
+    outcome = left.job(SPREAD)
+    assert "PLACED" in outcome.log, (outcome, left.notes())
 
 
 def condition(cluster: Cluster) -> tuple[str, str]:
