@@ -20,6 +20,19 @@ pytestmark = [pytest.mark.e2e, pytest.mark.ray, pytest.mark.namespaces]
 PATIENCE = 15.0  # seconds; who is served has his answer after two
 FILES = {"RAY_TLS_SERVER_CERT": "tls.crt", "RAY_TLS_SERVER_KEY": "tls.key", "RAY_TLS_CA_CERT": "ca.crt"}
 
+SIZED = {"enableInTreeAutoscaling": True, "autoscalerOptions": {"idleTimeoutSeconds": 3600}}
+"""By the operator, whom the head must let in for that."""
+
+
+def await_hearing(cluster: Cluster) -> None:
+    """Until the operator has been told by the head what waits for room."""
+
+    def is_heard() -> bool:
+        conditions = cluster.found()["status"]["conditions"]
+        return any((each["type"], each["reason"]) == ("Autoscaling", "Working") for each in conditions)
+
+    eventually(is_heard, PATIENCE, f"the operator hears the head of {cluster.name}")
+
 
 def await_nothing(cluster: Cluster) -> None:
     cluster.delete()
@@ -29,13 +42,14 @@ def await_nothing(cluster: Cluster) -> None:
 
 @pytest.fixture(scope="module")
 def guarded(site: Site) -> Iterator[Cluster]:
-    cluster = Cluster(site, "guarded").make(1, authOptions={"mode": "token"})
+    cluster = Cluster(site, "guarded").make(1, authOptions={"mode": "token"}, **SIZED)
     cluster.await_ready(1)
     yield cluster
     await_nothing(cluster)
 
 
 def test_with_the_token_a_job_runs_on_all_pods(guarded: Cluster) -> None:
+    await_hearing(guarded)
     guarded.await_work_on_all(guarded.secret("guarded")["auth_token"].decode())
 
 
@@ -57,7 +71,7 @@ def test_a_secret_that_is_deleted_is_made_again_and_the_next_head_has_another_to
 
 @pytest.fixture(scope="module")
 def certified(site: Site) -> Iterator[Cluster]:
-    cluster = Cluster(site, "certified").make(1, tlsOptions={"enabled": True})
+    cluster = Cluster(site, "certified").make(1, tlsOptions={"enabled": True}, **SIZED)
     cluster.await_ready(1)
     yield cluster
     await_nothing(cluster)
@@ -78,6 +92,7 @@ def is_alive(cluster: Cluster, files: dict[str, bytes], directory: Path) -> bool
 
 
 def test_nodes_with_certificates_work_together(certified: Cluster) -> None:
+    await_hearing(certified)
     certified.await_work_on_all()
 
 
