@@ -59,7 +59,7 @@ class Unanswered(OSError):
 
 
 class Secrets(Protocol):
-    """What a head wants to see; both raise OSError. `refused`: it wanted to see something else, so that it is to be read again."""
+    """What a head wants to see; both raise OSError. `refused`: it wanted to see something else, or is gone: forget what was read."""
 
     async def token(self, head: Head) -> str: ...
     async def certificate(self, head: Head) -> Certificate: ...
@@ -105,7 +105,11 @@ class Gcs:
         await self._call(head, "RequestClusterResourceConstraint", request)
 
     async def leave(self, head: Head) -> None:
-        """Close the channel to that head; one to another head of its cluster stays."""
+        """The head is not called any more: nothing of it is kept. A channel to another head of its cluster stays."""
+        self._secrets.refused(head)
+        await self._hang_up(head)
+
+    async def _hang_up(self, head: Head) -> None:
         line = self._lines.get(head.cluster)
         if line is not None and line.head == head:
             del self._lines[head.cluster]
@@ -145,7 +149,7 @@ class Gcs:
         if line is not None and line.head == head:
             return line
         if line is not None:
-            await self.leave(line.head)
+            await self._hang_up(line.head)
         made = Line(head, await self._channel(head), {})
         line = self._lines.setdefault(head.cluster, made)
         if line is not made:  # another call was as quick
@@ -170,12 +174,12 @@ class Gcs:
         if code == grpc.StatusCode.DEADLINE_EXCEEDED:
             line.silences += 1
             if line.silences >= SILENCES and self._lines.get(line.head.cluster) is line:
-                await self.leave(line.head)
+                await self._hang_up(line.head)
             return Unanswered(f"no answer within {self._deadline:g} s")
         if code == grpc.StatusCode.UNAVAILABLE:
             if line.head.certificate:
                 self._secrets.refused(line.head)
-                await self.leave(line.head)
+                await self._hang_up(line.head)
             return Unanswered(text or "nobody answers")
         if code == grpc.StatusCode.UNAUTHENTICATED:
             self._secrets.refused(line.head)

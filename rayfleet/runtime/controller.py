@@ -80,7 +80,7 @@ class Controller(Generic[O]):
         for child in self.kind.children:
             self.informers[child.resource].subscribe(partial(self._grandchild_changed if child.through else self._child_changed, child))
         if self._errands:
-            self._errands.subscribe(self._queue.add)
+            self._errands.subscribe(self._heard_of)
 
     async def synced(self) -> None:
         """Wait until everything that an observation reads has been listed."""
@@ -202,6 +202,11 @@ class Controller(Generic[O]):
             self._backoffs.hurry(meta.key, self._clock.monotonic())
         if not self._applier.is_echo(meta):
             self._add(meta.key, new=old is None)
+
+    def _heard_of(self, key: Key) -> None:
+        """From outside. Whoever is there serves the controllers of all namespaces: other ones' objects are not ours to forget."""
+        if self.informers[self.kind.resource].get(*key) is not None:
+            self._queue.add(key)
 
     def _add(self, key: Key, new: bool = False) -> None:
         """Look at it as soon as its own writes show: until then there is nothing to see."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any
 
 import aiohttp
 import pytest
 
+from rayfleet.api.meta import Key
 from rayfleet.runtime.manager import ManagerSettings
+from rayfleet.runtime.reader import Reader
 from tests.kube.fakeapi import FakeApi, Fault, running, until
 from tests.runtime.nouns import thing
 from tests.runtime.test_manager import kubelet, status
-from tests.runtime.things import managing
+from tests.runtime.things import THING_KIND, managing, observe
 
 SETTINGS = ManagerSettings(identity="test", namespaces=("one", "two"), health=("127.0.0.1", 0), probes=("127.0.0.1", 0))
 
@@ -41,6 +45,45 @@ async def test_a_namespace_that_may_not_be_read_holds_up_no_other(api: FakeApi) 
     api.faults.append(Fault("GET", "/namespaces/one/things", 403, "Forbidden", times=1000))
     async with managing(api, SETTINGS):
         await until(lambda: status(api, "a", "two").get("phase") == "Ready")
+
+
+class Oracle:
+    """Somebody outside who serves both namespaces. `forgotten`: of whom it need not tell any more."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Callable[[Key], None]] = []
+        self.forgotten: list[Key] = []
+        self.looked: list[Key] = []
+
+    def subscribe(self, listener: Callable[[Key], None]) -> None:
+        self.listeners.append(listener)
+
+    def send(self, key: Key, target: Any, message: Any, told: Callable[[str], None]) -> None:
+        raise AssertionError("nothing is sent")
+
+    def forget(self, key: Key) -> None:
+        self.forgotten.append(key)
+
+    def rest(self) -> None:
+        pass
+
+    async def observe(self, reader: Reader, key: Key, now: float) -> Any:
+        self.looked.append(key)
+        return await observe(reader, key, now)
+
+
+async def test_what_is_heard_of_an_object_is_looked_at_where_it_is_and_forgotten_nowhere(api: FakeApi) -> None:
+    api.store.create("things", "one", thing("a", replicas=1))
+    oracle = Oracle()
+    kind = replace(THING_KIND, observe=oracle.observe, outside=oracle)
+    async with managing(api, SETTINGS, kind=kind):
+        await until(lambda: status(api, "a", "one").get("phase") == "Ready")
+        oracle.looked.clear()
+        for tell in oracle.listeners:
+            tell(Key("one", "a"))
+        await until(lambda: oracle.looked)
+    assert {*oracle.looked} == {Key("one", "a")}
+    assert oracle.forgotten == []
 
 
 async def test_probes_may_have_an_address_without_metrics(api: FakeApi) -> None:
