@@ -36,12 +36,18 @@ class SimClient:
         resource: Resource,
         name: str,
         namespace: str | None,
-        body: Mapping[str, Any] | None,
+        body: Any,
         *,
+        kind: str = "merge",
         subresource: str | None = None,
         type: Any = dict,
         metadata_only: bool = False,
     ) -> Any:
+        if kind == "json":
+            version = next(each["value"] for each in body if each["path"] == "/metadata/resourceVersion")
+            operations = {"operations": list(body)}
+            resize = Request(self.leader.name, "resize", resource, namespace or "", name, operations, resource_version=version)
+            return msgspec.convert(await self.send(resize), type)
         meta: Mapping[str, Any] = (body or {}).get("metadata") or {}
         request = Request(
             self.leader.name,

@@ -7,6 +7,7 @@ processes can come in any order, and a process can die between any two.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
 from rayfleet.api.meta import PODS, RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES, Key, ObjectMeta, Resource, controller_of
+from rayfleet.autoscaling.judge import Judge as Scale
+from rayfleet.autoscaling.loop import Loop
+from rayfleet.autoscaling.scaler import Scaler
 from rayfleet.controllers import kinds_of
 from rayfleet.planning.actions import Create, Place
 from rayfleet.planning.plan import Event, Plan
@@ -122,22 +126,27 @@ class Leader:
         self.clock = clock = OwnClock(self)
         pace = world.pace
         self.pool = Pool(self.ask, clock, dice=dice.random)
-        kinds = [kind for kind in kinds_of(world.config, self.pool) if kind.resource in world.kinds]
+        kinds = [kind for kind in kinds_of(world.config, self.pool, self.scaler()) if kind.resource in world.kinds]
         watched = dict.fromkeys(each.resource for kind in kinds for each in (kind, *kind.children))
         self.watches = {resource: LaggingWatch(world.clock, world.store, resource, lambda: pace.lag(dice)) for resource in watched}
         self.client = SimClient(self, lambda: pace.latency(dice))
         self.gate = Gate(cast(Any, self.client), is_open=lambda: self.alive)
-        self.queues: dict[Resource, Dispenser] = {}
+        self.queues: dict[str, Dispenser] = {}  # by the kind's title
         self.controllers = [self.controller(kind) for kind in kinds]
         self.seen: dict[tuple[str, str], float] = {}  # since when it knows of a Pod: by the owner's UID and the name
         self.watches[PODS].subscribe(self.see)
         # the newest version of its own writes, by the object that they were for and its kind
         self.written: dict[tuple[Resource, Key, Resource], int] = {}
 
+    def scaler(self) -> Scaler | None:
+        """Where the world has heads that can be asked what waits for room."""
+        heads = self.world.heads
+        return Scaler(Loop(heads.line(self), self.clock), Scale(sys.maxsize)) if heads else None
+
     def controller(self, kind: Kind[Any]) -> Controller[Any]:
         """As the manager puts one together."""
         clock = self.clock
-        queue = self.queues[kind.resource] = Dispenser(WorkQueue(dice=self.dice.random), clock)
+        queue = self.queues[kind.title] = Dispenser(WorkQueue(dice=self.dice.random), clock)
         backoffs, visibility = Backoffs(), Visibility(queue.add, clock)
         informers = cast("dict[Resource, Any]", {each.resource: self.watches[each.resource] for each in (kind, *kind.children)})
         applier = Applier(kind.resource, self.gate, informers, visibility, backoffs, self.record, self.lookup, clock, self.dice.randbytes)
@@ -206,7 +215,7 @@ class Leader:
         TURN.set(turn)
         self.world.planned(turn)
         if self.dice.random() < pace.repeated:
-            self.clock.call_later(0.0, lambda: self.queues[kind.resource].add(turn.key))
+            self.clock.call_later(0.0, lambda: self.queues[kind.title].add(turn.key))
         return plan
 
     def record(self, resource: Resource, owner: ObjectMeta, event: Event) -> None:

@@ -7,13 +7,14 @@ every request, granted or refused, is told to auditors, and every change to watc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, NoReturn, Protocol
 
 import msgspec
 
 from rayfleet.api.meta import PODS, RAYCLUSTERS, Key, Resource
+from rayfleet.apiserver.patch import edited
 from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from rayfleet.planning.clock import rfc3339
 
@@ -142,6 +143,11 @@ class Store:
         if new["metadata"].get("deletionTimestamp") and old["metadata"].get("finalizers") and not new["metadata"].get("finalizers"):
             return self._drop(request.resource, old)
         return self._put(request.resource, old, new)
+
+    def _resize(self, request: Request) -> Change | None:
+        """A JSON patch, tested against a version."""
+        old = self._existing(request)
+        return self._patch(replace(request, body={"spec": edited(old, request.body["operations"])["spec"]}))
 
     def _delete(self, request: Request) -> Change | None:
         old = self._existing(request)

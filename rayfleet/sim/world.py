@@ -18,6 +18,7 @@ from rayfleet.sim.jobs import Jobs
 from rayfleet.sim.kubelet import Nodes
 from rayfleet.sim.leader import Leader, Pace, Planner, Turn
 from rayfleet.sim.rays import Rays
+from rayfleet.sim.sized_ray import SizedRays
 from rayfleet.sim.store import Change, Obj, Request, Store, random_uids
 from rayfleet.sim.submitters import Submitters
 
@@ -52,6 +53,7 @@ class World:
         self.kinds = frozenset(kinds)
         self.planners = planners or {}
         self.config = config or Configuration()
+        self.heads: SizedRays | None = None
         self.leaders: list[Leader] = []
         self.elects = False  # do its leaders know that they are alone, as by a lease?
         self.started = 0

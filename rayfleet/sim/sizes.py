@@ -1,0 +1,108 @@
+"""What must be true of how an operator sizes clusters, after every request.
+
+Z1   no size that it writes is above the group's maximum or below its minimum, in the version that it was tested against
+Z2   it writes sizes and names of Pods that go, and changes nothing else of the spec
+Z3   a Pod that it names is of that cluster, that life of it and that group, and its node has no work, or was let go by Ray
+Z4   no worker with work is deleted that was not named so, unless somebody else ended it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rayfleet.api import labels
+from rayfleet.api.meta import PODS, RAYCLUSTERS, Key
+from rayfleet.kube.errors import ApiError
+from rayfleet.sim.judge import Violation
+from rayfleet.sim.sized_ray import SizedRays
+from rayfleet.sim.store import TERMINAL, Change, Obj, Request
+from rayfleet.sim.world import OPERATOR, World
+
+
+class Sizes:
+    """Listens to a world. `excused`: Pods that may be ended with their work, as somebody else wanted that."""
+
+    def __init__(self, world: World, rays: SizedRays) -> None:
+        self.world = world
+        self.rays = rays
+        self.resizes = 0
+        self.named: set[str] = set()
+        world.store.auditors.append(self.check)
+
+    def fail(self, rule: str, text: str) -> None:
+        story = "\n".join(self.world.story)
+        error = Violation(f"{rule}: {text} (seed {self.world.seed}, {self.world.clock.elapsed:.3f} s)\n{story}")
+        self.world.clock.fail(error)
+        raise error
+
+    def check(self, request: Request, change: Change | None, error: ApiError | None) -> None:
+        if change is None or not request.actor.startswith(OPERATOR):
+            return
+        if request.verb == "resize":
+            self.resizes += 1
+            self.check_resize(request, change.old or {}, change.new)
+        elif request.verb == "delete" and request.resource == PODS:
+            self.check_delete(request, change.old or {})
+
+    def check_resize(self, request: Request, old: Obj, new: Obj) -> None:
+        if bare(old) != bare(new):
+            self.fail("Z2", f"{request} changes more than sizes")
+        for was, now in zip(groups(old), groups(new), strict=True):
+            least, most = now.get("minReplicas", 0), now.get("maxReplicas", 2**31 - 1)
+            if now.get("replicas") != was.get("replicas") and not least <= now["replicas"] <= most:
+                self.fail("Z1", f"{request} makes {now['groupName']} {now['replicas']}, of {least} to {most}")
+            for name in set(names(now)) - set(names(was)):
+                self.check_name(request, new, str(now["groupName"]), name)
+
+    def check_name(self, request: Request, cluster: Obj, group: str, name: str) -> None:
+        uid = cluster["metadata"]["uid"]
+        pod = next((each for each in self.world.store.owned(uid, PODS) if each["metadata"]["name"] == name), None)
+        if pod is None:
+            if self.world.store.get(PODS, Key(request.namespace, name)) is not None:
+                self.fail("Z3", f"{request} names {name}, which is another cluster's")
+            return
+        if pod["metadata"]["labels"].get(labels.GROUP) != group:
+            self.fail("Z3", f"{request} names {name}, which is not of {group}")
+        node = self.rays.node_of(pod["metadata"]["uid"])
+        if node is not None and node.tasks:
+            self.fail("Z3", f"{request} names {name}, which has {len(node.tasks)} tasks")
+        self.named.add(pod["metadata"]["uid"])
+
+    def check_delete(self, request: Request, pod: Obj) -> None:
+        node = self.rays.node_of(pod["metadata"]["uid"])
+        if node is None or not node.tasks or pod["metadata"].get("deletionTimestamp") or pod["status"]["phase"] in TERMINAL:
+            return
+        owner = self.world.store.get(RAYCLUSTERS, Key(request.namespace, pod["metadata"]["labels"][labels.CLUSTER]))
+        if owner is None or owner["metadata"].get("deletionTimestamp"):
+            return
+        group = pod["metadata"]["labels"].get(labels.GROUP)
+        if group in {each["groupName"] for each in groups(owner)} and request.name not in self.by_hand:
+            self.fail("Z4", f"{request} ends {len(node.tasks)} tasks")
+
+    @property
+    def by_hand(self) -> set[str]:
+        """Names that a user put into `workersToDelete`."""
+        return {name for cluster in self.world.store.all(RAYCLUSTERS) for group in groups(cluster) for name in names(group)} - {
+            str(pod["metadata"]["name"]) for pod in self.world.store.all(PODS) if pod["metadata"]["uid"] in self.named
+        }
+
+
+def groups(cluster: Obj) -> list[Obj]:
+    return list(cluster.get("spec", {}).get("workerGroupSpecs") or ())
+
+
+def names(group: Obj) -> list[str]:
+    return list((group.get("scaleStrategy") or {}).get("workersToDelete") or ())
+
+
+def bare(cluster: Obj) -> Any:
+    """The spec without what may be written."""
+    spec = dict(cluster["spec"])
+    spec["workerGroupSpecs"] = [*without_sizes(cluster)]
+    return spec
+
+
+def without_sizes(cluster: Obj) -> Iterator[Obj]:
+    for group in groups(cluster):
+        yield {name: value for name, value in group.items() if name not in ("replicas", "scaleStrategy")}
