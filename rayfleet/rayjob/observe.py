@@ -20,7 +20,7 @@ from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import POLLED, State
 from rayfleet.resources import auth
 from rayfleet.resources.pod_template import head_service_of
-from rayfleet.resources.submitter import dashboard_port
+from rayfleet.resources.services import dashboard_port
 
 
 class Reader(Protocol):

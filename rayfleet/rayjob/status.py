@@ -26,7 +26,7 @@ from rayfleet.rayjob.states import RETRIED, TERMINAL, State, Step
 from rayfleet.rayjob.tries import goes_on, named_id, next_number, parse_tries
 from rayfleet.resources.env import head_host
 from rayfleet.resources.pod_template import head_service_of
-from rayfleet.resources.submitter import dashboard_port
+from rayfleet.resources.services import dashboard_port
 
 MESSAGE_LIMIT = 1024
 QUIET = frozenset({"message", "rayClusterStatus", "dashboardURL", "observedGeneration"})

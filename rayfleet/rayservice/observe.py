@@ -18,8 +18,9 @@ from rayfleet.ray.answer import Heard, Question, Target
 from rayfleet.ray.pool import Desk
 from rayfleet.rayservice.observed import Member, Observed, head_of
 from rayfleet.rayservice.serve import proxy_at
-from rayfleet.resources import auth, ports
-from rayfleet.resources.pod_template import head_service_of, ray_container, template_of
+from rayfleet.resources import auth
+from rayfleet.resources.pod_template import head_service_of
+from rayfleet.resources.services import dashboard_port
 from rayfleet.resources.serving import serve_port
 
 
@@ -124,13 +125,11 @@ def target_of(cluster: RayCluster, pods: tuple[PodView, ...], config: Configurat
     head = head_of(pods)
     if head is None or not head.running or not head.status.pod_ip:
         return None
-    group = cluster.spec.head_group_spec
-    declared = dict(ports.container_ports(ray_container(template_of(group.template))))
     return Target(
         cluster=cluster.metadata.key,
         service=head_service_of(cluster),
         address=head.status.pod_ip,
-        port=declared.get(ports.DASHBOARD, ports.port_of(ports.DASHBOARD, group.ray_start_params)),
+        port=dashboard_port(cluster),
         secret=auth.shown_secret(cluster, config),
         pod=head.name,
     )

@@ -51,13 +51,16 @@ def migrated_at(observed: Observed, service: RayService) -> str:
 
 
 def until_due(observed: Observed, service: RayService) -> float:
-    """Seconds until the weights may be changed again; 0 when they may now."""
+    """Seconds until the weights may be changed again; 0 when they may now, and where the time that is written is far in the future: then a
+    clock was set back."""
     strategy, since = service.spec.upgrade_strategy, migrated_at(observed, service)
     options = strategy.cluster_upgrade_options if strategy else None
+    interval = float(options.interval_seconds or 0) if options else 0.0
     try:
-        return max(parse_rfc3339(since) + (options.interval_seconds or 0) - observed.now, 0.0) if options and since else 0.0
+        left = parse_rfc3339(since) + interval - observed.now if since else 0.0
     except ValueError:
         return 0.0
+    return left if 0.0 < left <= 2 * interval else 0.0
 
 
 def is_unserved(observed: Observed) -> bool:

@@ -54,8 +54,7 @@ def deployment(observed: Observed, member: Member, config: ServeConfig, capacity
         return Deployment()
     document = config.document if capacity is None else {**config.document, CAPACITY: capacity}
     act = serve.deploy(document)
-    latest = max(member.results.items(), key=lambda item: item[1].at, default=None)
-    taken = latest[1] if latest and latest[0] == act and isinstance(latest[1].answer, Accepted) else None
+    taken = taken_last(observed, member, act)
     if taken and member.details.at <= taken.at:
         return Deployment(wait=ASK_AGAIN)
     given = member.cluster.metadata.annotation(labels.SERVE_CONFIG)
@@ -90,12 +89,20 @@ def resized(observed: Observed, member: Member, config: ServeConfig, capacity: i
         return Deployment()
     document = {**(known if known and not differs(details, config) else reported(details)), CAPACITY: capacity}
     act = serve.deploy(document)
-    told = member.results.get(act)
+    told = taken_last(observed, member, act)
     if (details.applications and has_capacity(details, document)) or observed.held_back(scope(member)):
         return Deployment()
-    if told and isinstance(told.answer, Accepted) and (left := told.at + SETTLED - observed.now) > 0:
+    if told and (left := told.at + SETTLED - observed.now) > 0:
         return Deployment(wait=ASK_AGAIN if member.details.at <= told.at else left)
     return Deployment(call=sizing(member, member.target, act, capacity))
+
+
+def taken_last(observed: Observed, member: Member, act: Act) -> Heard | None:
+    """That Ray took it over, if it was the last thing that it was told. Before a clock was set back was another time."""
+    for told, heard in list(member.results.items())[-1:]:
+        if told == act and isinstance(heard.answer, Accepted) and heard.at <= observed.now:
+            return heard
+    return None
 
 
 def sizing(member: Member, target: Target, act: Act, capacity: float | None) -> Call:

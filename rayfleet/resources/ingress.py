@@ -10,18 +10,11 @@ from rayfleet.api import labels
 from rayfleet.api.meta import INGRESSES, ROUTES
 from rayfleet.api.names import ingress_name, route_name
 from rayfleet.api.raycluster import IngressOptions, RayCluster
-from rayfleet.resources import ports
 from rayfleet.resources.ownership import cluster_labels, identifier, owner_reference
 from rayfleet.resources.pod_template import head_service_of
-from rayfleet.resources.services import head_ports
+from rayfleet.resources.services import dashboard_port
 
 Manifest = dict[str, Any]
-
-
-def dashboard_port(cluster: RayCluster) -> int:
-    """The Service's port called dashboard, else where the dashboard listens."""
-    named = {port["name"]: port["port"] for port in head_ports(cluster)}
-    return int(named.get(ports.DASHBOARD) or ports.port_of(ports.DASHBOARD, cluster.spec.head_group_spec.ray_start_params))
 
 
 def metadata(cluster: RayCluster, name: str) -> Manifest:

@@ -80,6 +80,12 @@ def head_ports(cluster: RayCluster) -> list[Manifest]:
     return [{**port, "appProtocol": "tcp"} for port in service_ports(wanted)]
 
 
+def dashboard_port(cluster: RayCluster) -> int:
+    """Where the dashboard is asked: the Service's port of that name, else where the start parameters let it listen."""
+    named = {port["name"]: port["port"] for port in head_ports(cluster)}
+    return int(named.get(ports.DASHBOARD) or ports.port_of(ports.DASHBOARD, cluster.spec.head_group_spec.ray_start_params))
+
+
 def declared_ports(cluster: RayCluster) -> dict[str, int]:
     group = cluster.spec.head_group_spec
     declared = dict(ports.container_ports(ray_container(template_of(group.template))))

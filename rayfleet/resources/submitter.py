@@ -16,6 +16,7 @@ from rayfleet.resources import auth, ports
 from rayfleet.resources.env import head_host, literal, merged
 from rayfleet.resources.ownership import owned_by
 from rayfleet.resources.pod_template import head_service_of, object_of, ray_container, template_of
+from rayfleet.resources.services import dashboard_port
 from rayfleet.resources.submitter_program import PROGRAM
 
 Manifest = dict[str, Any]
@@ -65,7 +66,8 @@ def submitter_job(job: RayJob, cluster: RayCluster, submission: bytes, session: 
 
 def sidecar(job: RayJob, cluster: RayCluster, submission: bytes, config: Configuration) -> Manifest:
     """The container beside the head. The head's own life is the only one in which it submits."""
-    return container({"resources": RESOURCES}, job, cluster, f"127.0.0.1:{dashboard_port(cluster)}", submission, [], config)
+    port = ports.port_of(ports.DASHBOARD, cluster.spec.head_group_spec.ray_start_params)  # no Service is in between
+    return container({"resources": RESOURCES}, job, cluster, f"127.0.0.1:{port}", submission, [], config)
 
 
 def container(
@@ -83,7 +85,3 @@ def container(
     if not made.get("command") and not made.get("args"):
         made |= {"command": ["python3", "-c"], "args": [PROGRAM]}
     return auth.with_auth(cluster, made, config)
-
-
-def dashboard_port(cluster: RayCluster) -> int:
-    return ports.port_of(ports.DASHBOARD, cluster.spec.head_group_spec.ray_start_params)

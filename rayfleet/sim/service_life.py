@@ -133,7 +133,9 @@ class Story:
         """Ray takes everything."""
         cluster = call.target.cluster.name
         self.puts.append((cluster, msgspec.json.decode(call.message.body)))
-        self.results.setdefault(cluster, {})[call.message] = Heard(Accepted(), self.now, self.now)
+        known = self.results.setdefault(cluster, {})
+        known.pop(call.message, None)
+        known[call.message] = Heard(Accepted(), self.now, self.now)
 
     def write_status(self, status: StatusWrite) -> None:
         if self.service is not None and self.service["metadata"]["resourceVersion"] == status.resource_version:

@@ -148,7 +148,9 @@ class Shop(Story):
     def ask(self, call: Call, target: Target) -> None:
         self.now += 0.001
         answer = self.answer_of(target, call.message)
-        self.results.setdefault(target.cluster.name, {})[call.message] = Heard(answer, self.now, self.now)
+        known = self.results.setdefault(target.cluster.name, {})
+        known.pop(call.message, None)
+        known[call.message] = Heard(answer, self.now, self.now)
         if isinstance(answer, Accepted):
             self.puts.append((target.cluster.name, {}))
         elif not complaint(answer):

@@ -13,6 +13,8 @@ from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError
 from rayfleet.runtime.informer import Informer
 
+LONG_AGO = "2026-01-01T00:00:00Z"
+
 
 class FakeGateway:
     """`run` it in a task. All Gateways that it sees are one to it, and the route that was changed last counts."""
@@ -48,8 +50,10 @@ class FakeGateway:
         generation = found.metadata.generation
         if said and all(each.observed_generation == generation for each in said):
             return
-        told: dict[str, Any] = {"conditions": [{"type": each, "status": "True", "observedGeneration": generation} for each in types]}
-        body = {"status": told if resource == GATEWAYS else {"parents": [told]}}
+        stamp = {"status": "True", "reason": "Taken", "message": "", "observedGeneration": generation, "lastTransitionTime": LONG_AGO}
+        told: dict[str, Any] = {"conditions": [{"type": each, **stamp} for each in types]}
+        parent = {"controllerName": "example.test/pretend", "parentRef": {"name": "any"}, **told}
+        body = {"status": told if resource == GATEWAYS else {"parents": [parent]}}
         try:
             await self.client.patch(resource, found.name, found.metadata.namespace, body, subresource="status")
         except ApiError as error:  # it is gone, or was changed again

@@ -59,6 +59,14 @@ def test_weights_move_no_faster_than_the_interval_says() -> None:
     assert all(after - before >= 30 for before, after in pairwise(moved)), moved
 
 
+def test_a_clock_that_was_set_back_stops_no_upgrade() -> None:
+    story, _, second = begun()
+    until(story, second, 25)
+    story.wait(-3600.0)
+    live(story, 30)
+    assert story.weights[second] >= 50
+
+
 def test_a_new_config_goes_to_the_new_cluster_and_the_old_one_keeps_its_own() -> None:
     story, first = begin(stepwise())
     told = len(story.puts)

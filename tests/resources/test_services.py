@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from rayfleet.api.config import Configuration
+from rayfleet.api.decode import decode
+from rayfleet.api.meta import ObjectMeta
+from rayfleet.api.rayjob import RayJob
+from rayfleet.api.views import PodStatusView, PodView
+from rayfleet.rayservice.observe import target_of as service_target
 from rayfleet.resources import services
+from rayfleet.resources.ingress import ingress
+from rayfleet.resources.submitter import submitter_job
 from tests.raycluster.vocabulary import cluster, template
 
 
@@ -99,3 +107,23 @@ def test_a_serve_service_leads_to_the_port_called_serve() -> None:
     named = {"template": template(ports=[{"name": "serve", "containerPort": 9000}])}
     (port,) = services.serve_service(cluster(headGroupSpec=named))["spec"]["ports"]
     assert (port["port"], port["targetPort"]) == (9000, 9000)
+
+
+@pytest.mark.parametrize(
+    ("declared", "parameters", "found"),
+    [([], {}, 8265), ([], {"dashboard-port": "8365"}, 8365), ([("dashboard", 8465)], {}, 8465), ([("serve", 9000)], {}, 8265)],
+)
+def test_everybody_asks_the_dashboard_at_the_same_port(declared: list[tuple[str, int]], parameters: dict[str, str], found: int) -> None:
+    """By the Service's port of that name, as KubeRay does (4.3): a service's configs, a job's submission and its URL, an Ingress."""
+    ports = [{"name": name, "containerPort": number} for name, number in declared]
+    of = cluster(headGroupSpec={"rayStartParams": parameters, "template": template(**({"ports": ports} if ports else {}))})
+    head = PodView(
+        metadata=ObjectMeta(name="h", labels={"ray.io/node-type": "head"}), status=PodStatusView(phase="Running", pod_ip="10.0.0.1")
+    )
+    job = decode(msgspec.json.encode({"metadata": {"name": "j", "namespace": "default"}, "spec": {"entrypoint": "true"}}), RayJob)
+    assert isinstance(job, RayJob)
+    submitting = submitter_job(job, of, b"{}", "", Configuration())["spec"]["template"]["spec"]["containers"][0]["env"]
+    asked = service_target(of, (head,), Configuration())
+    address = next(each["value"] for each in submitting if each["name"] == "RAY_DASHBOARD_ADDRESS")
+    backend = ingress(of)["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]["port"]["number"]
+    assert asked is not None and (asked.port, int(address.rpartition(":")[2]), backend) == (found, found, found)
