@@ -109,6 +109,9 @@ class LaggingWatch:
     def owned(self, uid: str) -> list[Any]:
         return list(self.copy.owned(uid))
 
+    def need(self) -> None:
+        """Whoever looks: everything may be listed here."""
+
     def subscribe(self, handler: Callable[[Any, Any], None]) -> None:
         self.copy.subscribe(handler)
 
