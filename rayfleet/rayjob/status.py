@@ -93,6 +93,7 @@ def begun(observed: Observed, job: RayJob) -> dict[str, Any]:
         "startTime": status.start_time if same else rfc3339(start),
         "succeeded": status.succeeded,
         "failed": status.failed,
+        "message": clipped(hindrance(observed, job)) if job.spec.cluster_selector else "",
     }
 
 
@@ -178,6 +179,8 @@ def retrying(observed: Observed, job: RayJob, step: Step) -> dict[str, Any]:
 def failure(observed: Observed, job: RayJob, step: Step) -> dict[str, Any]:
     word = terminal_word(observed, job) or ("FAILED" if job.status.job_status or observed.info else "")
     said = {"jobStatus": word, "failed": job.status.failed + 1, "reason": step.reason}
+    if step.reason == "JobStatusCheckTimeoutExceeded":
+        said["jobStatusCheckFailureStartTime"] = rfc3339(deadlines.silent_since(observed, job) or observed.now)
     return said if step.reason == "AppFailed" else said | {"message": clipped(story(observed, job, step.reason))}
 
 
@@ -235,7 +238,7 @@ def hindrance(observed: Observed, job: RayJob) -> str:
     if isinstance(cluster, Undecodable):
         return f"RayCluster {cluster.metadata.name} cannot be read: {cluster.error}"
     if cluster is None:
-        return f"there is no RayCluster {job.status.ray_cluster_name}" if job.spec.cluster_selector else ""
+        return f"there is no RayCluster {job.spec.cluster_selector.get(CLUSTER, '')}" if job.spec.cluster_selector else ""
     if found := trouble(cluster.status):
         return found
     answer = next((heard.answer for heard in (observed.version, observed.word) if heard), None)

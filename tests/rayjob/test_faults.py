@@ -156,6 +156,7 @@ def test_a_silent_ray_is_told_and_given_up_also_over_restarts() -> None:
         life.crash()
     life.live(10)
     assert (life.state, life.status["reason"]) == ("Failed", "JobStatusCheckTimeoutExceeded")
+    assert life.status["jobStatusCheckFailureStartTime"]
 
 
 def test_a_silence_that_ends_is_forgotten() -> None:
