@@ -39,7 +39,7 @@ SEEDS ?= 5000
 sim: env ## any number of storms on all processors: make sim SEEDS=N
 	$(PY) -m rayfleet.sim.many $(SEEDS) 0 12
 
-parity: env ## RayClusters against what KubeRay was recorded to make of them
+parity: env ## every kind against what KubeRay was recorded to make of it; a table at the end
 	$(PY) -m pytest tests/parity
 
 demo: env ## two real Ray clusters on this machine, from YAML

@@ -151,8 +151,8 @@ class Turns:
 
 
 class Hollow:
-    def __init__(self, client: Client, node: str, delay: float) -> None:
-        self.client, self.node, self.delay = client, node, delay
+    def __init__(self, client: Client, node: str, delay: float, judge: Callable[[Pod], Fate] = fate) -> None:
+        self.client, self.node, self.delay, self.judge = client, node, delay, judge
         self.cache: Informer[Pod] = Informer(client, PODS, Pod)
         self.cache.subscribe(self.heed)
         self.lives: dict[str, asyncio.Task[None]] = {}  # what is under way, by the Pod's UID
@@ -171,7 +171,7 @@ class Hollow:
             if new.spec.node_name and not (old is not None and old.metadata.deletion_timestamp):
                 self.begin(new, self.remove(new))
             return
-        end = fate(new)
+        end = self.judge(new)
         if new.status.phase in ("", "Pending") and end.phase != "Pending":
             if new.metadata.uid not in self.lives:
                 self.begin(new, self.live(new, end))
@@ -224,13 +224,20 @@ class Hollow:
                 pause = min(pause * 2, LONGEST_PAUSE)
 
 
-async def run_hollow(client: Client, *, node: str = "hollow", delay: float = 0.1, ready: Callable[[], None] = lambda: None) -> None:
-    """Plays the kubelet of a node for ever; ends by cancellation. Every Pod that has no node becomes one of its own.
+async def run_hollow(
+    client: Client,
+    *,
+    node: str = "hollow",
+    delay: float = 0.1,
+    ready: Callable[[], None] = lambda: None,
+    judge: Callable[[Pod], Fate] = fate,
+) -> None:
+    """Plays the kubelet of a node for ever; ends by cancellation. Every Pod that has no node becomes one of its own, and what `judge` says.
 
     Raises ApiError when the node cannot be registered.
     """
     await register(client, node_object(node), node_status(node, ADDRESS, 10250, time.time()))
-    hollow = Hollow(client, node, delay)
+    hollow = Hollow(client, node, delay, judge)
     tasks = [asyncio.create_task(hollow.cache.run()), asyncio.create_task(renew_for_ever(client, node, LEASE_SECONDS))]
     try:
         await hollow.cache.synced()

@@ -10,7 +10,13 @@ from typing import Any
 from tests.parity.canonical import Json, canonical
 
 Groups = dict[str, list[Json]]
-WILD = {"<uid>": r"[0-9a-z-]{8,}", "<uid8>": r"[0-9a-z]{8}", "<secret>": r".+", "<podip>": r"[0-9.]+"}
+WILD = {
+    "<uid>": r"[0-9a-z-]{8,}",
+    "<uid8>": r"[0-9a-z]{8}",
+    "<secret>": r".+",
+    "<podip>": r"[0-9.]+",
+    "<time>": r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z",
+}
 LEAST_SCRIPT = 20  # characters
 SHOWN = 600
 
@@ -70,7 +76,7 @@ def equal(recorded: Any, ours: Any) -> bool:
     if recorded == "<script>":
         return isinstance(ours, str) and len(ours.strip()) >= LEAST_SCRIPT
     if isinstance(recorded, str) and isinstance(ours, str) and "<" in recorded:
-        parts = re.split("(<uid8?>|<secret>|<podip>)", recorded)
+        parts = re.split("(<uid8?>|<secret>|<podip>|<time>)", recorded)
         return re.fullmatch("".join(WILD.get(part, re.escape(part)) for part in parts), ours, re.DOTALL) is not None
     return bool(recorded == ours)
 

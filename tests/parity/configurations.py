@@ -14,6 +14,7 @@ ENVIRONMENTS: dict[str, dict[str, str]] = {
     "default": {},
     "config": {},
     "gates": {},
+    "short-timeouts": {"RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS": "10", "RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS": "10"},
     "env": {
         "ENABLE_DETERMINISTIC_HEAD_POD_NAME": "true",
         "ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE": "true",

@@ -8,7 +8,15 @@ from testbed.control_plane import ControlPlane
 from tests.parity.grounds import embedded, furnish, kubernetes
 from tests.parity.stage import Opening
 from tests.parity.stage import stage as opened
+from tests.parity.verdicts import VERDICTS, table
 from tests.testbed.planes import NewControlPlane
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if found := config.stash.get(VERDICTS, None):
+        terminalreporter.section("recordings of KubeRay (docs/migration.md says how to read this)")
+        for line in table(found):
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

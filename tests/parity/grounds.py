@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from yarl import URL
 from deploy.objects import NAME, SYSTEM_NAMESPACE, cluster_wide, gates
 from rayfleet.api.crds import crds
 from rayfleet.api.meta import CUSTOMRESOURCEDEFINITIONS
+from rayfleet.apiserver.bootstrap import open_api
 from rayfleet.apiserver.server import ApiServer
 from rayfleet.apiserver.store import Store
 from rayfleet.kube.client import Client
@@ -44,12 +46,13 @@ class Ground:
 Grounds = Callable[[Ledger], AbstractAsyncContextManager[Ground]]
 
 
-def embedded_with(definitions: Callable[[], Iterable[Json]]) -> Grounds:
-    """`definitions` gives the CustomResourceDefinitions of the Ray kinds."""
+def embedded_with(definitions: Callable[[], Iterable[Json]], time: Callable[[], float] = time.time) -> Grounds:
+    """`definitions` gives the CustomResourceDefinitions of the Ray kinds; `time` is the server's."""
 
     @asynccontextmanager
     async def ground(ledger: Ledger) -> AsyncIterator[Ground]:
-        async with served(ApiServer(Store()).app(), ledger) as connection:
+        store = Store()
+        async with served(ApiServer(store, api=open_api(store, clock=time)).app(), ledger) as connection:
             async with Client(connection) as client:
                 for document in definitions():
                     await client.create(CUSTOMRESOURCEDEFINITIONS, document)

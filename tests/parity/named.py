@@ -32,6 +32,7 @@ def named(file: Path = FILE) -> tuple[Named, ...]:
     return tuple(Named(row[0], row[1], tuple(row[2].split()) if len(row) > 2 else ("*",)) for row in rows)
 
 
-def unnamed(case: str, lines: list[str]) -> list[str]:
-    """The lines that nobody has given a reason for."""
-    return [line for line in lines if not any(row.covers(case, line) for row in named())]
+def unnamed(case: str, lines: list[str], *more: Path) -> list[str]:
+    """The lines that nobody has given a reason for, here or in other such tables."""
+    rows = [row for file in (FILE, *more) for row in named(file)]
+    return [line for line in lines if not any(row.covers(case, line) for row in rows)]

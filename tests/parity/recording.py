@@ -38,8 +38,8 @@ class Recording:
 
 
 def names() -> list[str]:
-    """Of those about RayClusters."""
-    return sorted(path.stem for path in DIRECTORY.glob("*.json") if not path.stem.startswith("rayservice-"))
+    """Of those about RayClusters (`owners` has the others)."""
+    return sorted(path.stem for path in DIRECTORY.glob("*.json"))
 
 
 @cache

@@ -20,6 +20,9 @@ from rayfleet.api.meta import (
     PERSISTENTVOLUMECLAIMS,
     PODS,
     RAYCLUSTERS,
+    RAYCRONJOBS,
+    RAYJOBS,
+    RAYSERVICES,
     ROLEBINDINGS,
     ROLES,
     SECRETS,
@@ -32,7 +35,7 @@ from rayfleet.controllers import kinds_of
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection
 from rayfleet.kube.errors import NotFound
-from rayfleet.kubelet.hollow import run_hollow
+from rayfleet.kubelet.hollow import Fate, Pod, fate, run_hollow
 from rayfleet.ray.pool import Ask, Pool
 from rayfleet.runtime.clock import SYSTEM, Clock
 from rayfleet.runtime.manager import Manager, ManagerSettings
@@ -58,10 +61,11 @@ CHILDREN = (
     CERTIFICATES,
 )
 RESOURCEQUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
-KINDS = {resource.kind: resource for resource in (*CHILDREN, RESOURCEQUOTAS)}
+KINDS = {resource.kind: resource for resource in (*CHILDREN, RESOURCEQUOTAS, RAYSERVICES, RAYJOBS, RAYCRONJOBS)}
 PACE = 0.05
 USUAL = Configuration()
 Tap = Callable[[Connection], AbstractAsyncContextManager[Connection]]
+Judge = Callable[[Pod], Fate]
 Opening = Callable[..., AbstractAsyncContextManager["Stage"]]
 
 
@@ -150,10 +154,12 @@ async def stage(
     mood: Mood | None = None,
     ray: Ask | None = None,
     scaler: Scaler | None = None,
+    judge: Judge = fate,
 ) -> AsyncIterator[Stage]:
     """`delay` is how long a Pod takes to get ready, in seconds. `clock` is the operator's; `through` leads it to the server on a detour.
     `mood` is that of an issuer in cert-manager's place; without it there is none. `ray` answers for every head; without it kinds that
-    speak to Ray are not looked after; nor are sizes without a `scaler`.
+    speak to Ray are not looked after; nor are sizes without a `scaler`. `judge` says what the hollow
+    kubelet does with a Pod.
     """
     ledger = Ledger()
     async with (
@@ -164,7 +170,7 @@ async def stage(
         await until(lambda: client.serves(RAYCLUSTERS))
         await open_namespace(client, ground.namespace)
         async with (
-            kubelet_of(kubelet, delay),
+            kubelet_of(kubelet, delay, judge),
             issuer_of(ground.user, mood) as issuer,
             (through or direct)(ground.operator) as way,
             operator(way, configuration, clock, ray, scaler) as manager,
@@ -187,9 +193,9 @@ async def found(client: Client, resource: Resource, name: str, namespace: str) -
 
 
 @asynccontextmanager
-async def kubelet_of(client: Client, delay: float) -> AsyncIterator[None]:
+async def kubelet_of(client: Client, delay: float, judge: Judge = fate) -> AsyncIterator[None]:
     ready = asyncio.Event()
-    task = asyncio.create_task(run_hollow(client, delay=delay, ready=ready.set))
+    task = asyncio.create_task(run_hollow(client, delay=delay, ready=ready.set, judge=judge))
     await ready.wait()
     try:
         yield

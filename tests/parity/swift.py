@@ -10,12 +10,12 @@ from rayfleet.runtime.clock import Timer
 
 
 class SwiftClock:
-    """`rate` of its seconds pass in one of the machine's."""
+    """`rate` of its seconds pass in one of the machine's. It begins at `wall` (seconds since 1970), or now."""
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, wall: float | None = None) -> None:
         self.rate = rate
         self._start = time.monotonic()
-        self._wall = time.time()
+        self._wall = time.time() if wall is None else wall
 
     def time(self) -> float:
         return self._wall + self.monotonic()

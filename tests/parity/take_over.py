@@ -21,13 +21,12 @@ from tests.parity.standing import DIRECTORY as STANDING
 from tests.parity.status import told
 
 CONFIGURATIONS = {"operator-env-switches": "env", "operator-config-sidecars": "config", "operator-env2-random-delete": "env2"}
-SERVICES = ("rayservice-minimal", "rayservice-serve-port-9000", "rayservice-suspend", "rayservice-upgrade-none")
 GATED = ("mtls", "network-policy", "history-server", "rocksdb")
 
 
 def main() -> None:
     source = Path(sys.argv[1])
-    chosen = [path for path in sorted(source.iterdir()) if path.name.startswith("raycluster-") or path.name in (*CONFIGURATIONS, *SERVICES)]
+    chosen = [path for path in sorted(source.iterdir()) if path.name.startswith("raycluster-") or path.name in CONFIGURATIONS]
     for case in chosen:
         (DIRECTORY / f"{case.name}.json").write_text(lines(taken(case)))
         (STANDING / f"{case.name}.json").write_text(lines(stood(case)))
