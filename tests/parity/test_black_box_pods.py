@@ -98,7 +98,7 @@ async def test_28_a_worker_that_always_fails_is_made_ever_more_seldom_and_the_re
             return clock.monotonic() - start > 200
 
         await until(over)
-        made = [entry.at * MINUTES for entry in place.written() if entry.verb == "create" and entry.resource == "pods"][1:]
+        made = [entry.began * MINUTES for entry in place.written() if entry.verb == "create" and entry.resource == "pods"][1:]
         gaps = [later - earlier for earlier, later in pairwise(made)]
         assert 3 <= len(gaps) <= 7
         assert all(gap >= 0.9 * wait for gap, wait in zip(gaps[1:], (5, 10, 20, 40, 80), strict=False))
