@@ -53,8 +53,9 @@ def ready_of(observed: Observed, service: RayService, roles: Roles, applications
         return Condition("Ready", "False", "ApplicationsNotRunning", wrong)
     if endpoints == 0:
         return Condition("Ready", "False", "ZeroServeEndpoints", "No Pod takes requests")
-    if roles.active.details is None and (known := find(service.status.conditions, "Ready")):
-        return Condition("Ready", known.status, known.reason, known.message)  # nothing was heard yet
+    known = find(service.status.conditions, "Ready")
+    if known and (roles.active.details is None or (known.status, known.reason) == ("True", "NonZeroServeEndpoints")):
+        return Condition("Ready", known.status, known.reason, known.message)  # nothing was heard yet, or nothing else than before
     return Condition("Ready", "True", "NonZeroServeEndpoints", "Every application is running, and Pods take requests")
 
 

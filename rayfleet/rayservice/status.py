@@ -138,13 +138,14 @@ def builtins(status: Any) -> dict[str, Any]:
 
 
 def is_urgent(before: Sequence[Condition], after: Sequence[Condition]) -> bool:
-    """Does a condition flip? The very first status may wait a second, by when there is more to say; not that the spec is wrong."""
+    """Does a condition flip? The very first status may wait a second, by when there is more to say; not that the spec is wrong. So may
+    that a cluster is to be made: a moment later it is there."""
     if any(condition.reason == "ValidationFailed" for condition in after):
         return True
     if not before:
         return is_true(after, "Ready")
     known = {(condition.type, condition.status) for condition in before}
-    return any((condition.type, condition.status) not in known for condition in after)
+    return any((each.type, each.status) not in known for each in after if each.reason != "PendingClusterMissing")
 
 
 def said(before: Sequence[Condition], after: Sequence[Condition], patch: Mapping[str, Any]) -> Iterator[str]:
