@@ -32,10 +32,11 @@ from tests.parity.steps import Step
 from tests.parity.swift import SwiftClock
 
 RATE, SLOWER = 3.0, 1.5  # seconds of the case in one of the machine's
-SHORT_LIVED = ("rayjob-deletion-rules-failed", "rayjob-shutdown-ttl")  # of which something is gone some seconds after it is there
+SHORT_LIVED = ("rayjob-active-deadline", "rayjob-deletion-rules-failed", "rayjob-shutdown-ttl")  # some seconds, and something is over
 QUIET = 2.0  # of the case's seconds: a status write may be held back for one
 PATIENCE = 90.0  # of the case's seconds
 SETTLED, REST = 20.0, 30.0  # of the case's seconds: until a call to Ray every 10 s is the most, and for how long they are counted then
+EDGES = 2  # one more of each of two questions, where the time begins with one and ends with one
 AT_REST = {"RayService": 12, "RayJob": 6}  # calls to Ray a minute
 MINUTE_BEGAN = 5.0  # seconds ago: a time of `* * * * *` passes in the first long wait, and the next one not at once after it
 NAMED = Path(__file__).with_name("named_differences.tsv")
@@ -232,7 +233,7 @@ async def end(play: Play, outcome: Outcome) -> None:
     await play.clock.sleep(REST)
     outcome.writes.append([each for each in ledger.of(namespace)[before:] if each.code < 400])
     outcome.lines += more("writes/rest", 0, len(outcome.writes[-1]))
-    outcome.lines += more("ray/rest questions in a minute", AT_REST[play.owner["kind"]], int((play.dashboard.gets - asked) * 60 / REST))
+    outcome.lines += more("ray/rest questions", int(AT_REST[play.owner["kind"]] * REST / 60) + EDGES, play.dashboard.gets - asked)
 
 
 def told_events(recorded: list[str], ours: list[str]) -> Iterator[str]:

@@ -18,9 +18,11 @@ from tests.parity.canonical import Json
 from tests.parity.compare import grouped
 from tests.parity.owners.recording import DIRECTORY
 from tests.parity.owners.status import told
-from tests.parity.take_over import Pool, events, known, lines, times
+from tests.parity.take_over import Pool, events, known, lines, stood, times
 
 PREFIXES = ("rayservice-", "rayjob-", "raycronjob-")
+WAITING = "rayservice-incremental"  # whose Gateways nobody here looks after yet
+STANDING = DIRECTORY.with_name("standing")
 OTHERS = ("operator-env2-no-zero-downtime",)
 WRITES = ("own", "clusters", "marks", "other")
 RAY = ("rayservices", "rayjobs", "raycronjobs", "rayclusters")
@@ -33,6 +35,8 @@ def main() -> None:
     for case in sorted(source.iterdir()):
         if case.name.startswith(PREFIXES) or case.name in OTHERS:
             (DIRECTORY / f"{case.name}.json").write_text(lines(taken(case, operators[case.name])))
+            if not case.name.startswith(WAITING):
+                (STANDING / f"{case.name}.json").write_text(lines(standing(case)))
 
 
 def taken(case: Path, configuration: str) -> dict[str, Any]:
@@ -57,6 +61,23 @@ def taken(case: Path, configuration: str) -> dict[str, Any]:
         "events": sorted({" ".join(line.split()[:2]) for line in told_events.splitlines() if f" {kind}/{name} " in line}),
         "noise": events(told_events),
     }
+
+
+def standing(case: Path) -> dict[str, Any]:
+    """Whole objects by step, and which Serve config each cluster was told last."""
+    found, told_last = stood(case), {}
+    calls = list(by_step(case / "dashboard.txt"))
+    for number, state in enumerate(found["steps"]):
+        told_last |= dict(configs(calls[number])) if number < len(calls) else {}
+        if state is not None:
+            state["serve"] = dict(told_last)
+    return found
+
+
+def configs(step: list[str]) -> Iterator[tuple[str, Json]]:
+    for line, following in zip(step, [*step, ""][1:], strict=True):
+        if told_cluster := re.match(r"PUT (\S+)-head-svc:\d+ ", line):
+            yield told_cluster[1], json.loads(following.strip().removeprefix("body "))
 
 
 def anonymous(obj: Json, owner: str) -> Json:
