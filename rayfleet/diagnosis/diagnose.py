@@ -10,6 +10,7 @@ from rayfleet.diagnosis.pods import of_pod
 from rayfleet.diagnosis.refusals import condition_step, refusals
 from rayfleet.diagnosis.replaced import replaced
 from rayfleet.diagnosis.situation import Situation
+from rayfleet.diagnosis.sizes import not_sized, of_sizes
 from rayfleet.planning.conditions import find, is_true
 
 IS_IT_RUNNING = ("is the operator running, and does it watch this namespace? rayfleet doctor --cluster",)
@@ -29,7 +30,7 @@ def diagnose(situation: Situation) -> Diagnosis:
     return Diagnosis(meta.namespace, meta.name, state, summary, findings, tuple(notes(situation, state)))
 
 
-CONSEQUENCES = ("HeadUnreachable", "NameUnknown", "NotReady")
+CONSEQUENCES = ("HeadUnreachable", "NameUnknown", "NotReady", "NotSized")
 
 
 def concerns_head(situation: Situation, finding: Finding) -> bool:
@@ -48,6 +49,7 @@ def wrong(situation: Situation) -> Iterator[Finding]:
         yield from refusals(situation)
         yield from replaced(situation)
         yield from certificates(situation)
+        yield from not_sized(situation)
     for pod in sorted(situation.pods, key=lambda each: (not each.is_head, each.name)):
         if pod.name not in situation.passed_over:
             for finding in of_pod(situation, pod):
@@ -145,6 +147,7 @@ def notes(situation: Situation, state: str) -> Iterator[str]:
         yield from progress(situation)
     if situation.passed_over:
         yield f"not looked into: {len(situation.passed_over)} more of the same groups that are not well"
+    yield from of_sizes(situation)
     yield from sorted({event.note for event in situation.events if event.reason == "ImageMismatch"})
     for text in situation.unread:
         yield f"not seen: {clipped(text)}"

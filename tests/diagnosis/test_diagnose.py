@@ -139,6 +139,20 @@ def test_certificates_that_are_not_issued_are_the_cause() -> None:
     )
 
 
+def test_a_head_that_does_not_let_the_operator_size_its_cluster_is_told() -> None:
+    said = {"type": "Autoscaling", "status": "False", "reason": "HeadUnreachable", "message": "the head's GCS does not answer: timeout"}
+    (finding,) = judged(cluster(READY, said)).findings
+    assert finding.problem == "NotSized"
+    assert "network policy" in finding.advice[0]
+
+
+@pytest.mark.parametrize("reason", ["SidecarPresent", "DemandInfeasible"])
+def test_what_is_no_fault_of_autoscaling_is_a_note(reason: str) -> None:
+    said = {"type": "Autoscaling", "status": str(reason == "DemandInfeasible"), "reason": reason, "message": "so and so"}
+    found = judged(cluster(READY, said))
+    assert (found.findings, found.notes) == ((), ("autoscaling: so and so",))
+
+
 def test_an_operator_that_does_not_act_is_told_after_a_while_and_not_before() -> None:
     idle = cluster(READY, workers=2, status=None)
     idle["status"]["lastUpdateTime"] = ago(300)
