@@ -7,17 +7,19 @@ rest before anything is decoded: at rest a poll costs no more than that.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from rayfleet.autoscaling.amounts import Resources, resources
 from rayfleet.autoscaling.values import Demand, Gang, Request, Requirement, Selector, State, Strategy
 from rayfleet.ray.gcs_messages import DEAD, DRAINING, IDLE, parsed
 
+T = TypeVar("T")
 JITTER = 2.0  # seconds by which a node's idle time may seem to move when it has not worked meanwhile
-MOST_OF_A_SHAPE = 1_000_000
+MOST_OF_A_SHAPE, MOST_SHAPES = 1_000_000, 10_000  # what is beyond waits until something before it is gone
 LONGEST_IDLE = 10.0 * 365 * 86400
 STATES = {DEAD: State.DEAD, DRAINING: State.DRAINING, IDLE: State.IDLE}
 IN, NOT_IN = 1, 2  # LabelSelectorOperator
@@ -77,9 +79,9 @@ class Word:
     @cached_property
     def demand(self) -> Demand:
         return Demand(
-            requests=tuple(counted(self._state.pending_resource_requests)),
-            gangs=tuple(gang(each) for each in self._state.pending_gang_resource_requests),
-            floor=tuple(request for each in self._state.cluster_resource_constraints for request in counted(each.resource_requests)),
+            requests=most(counted(self._state.pending_resource_requests)),
+            gangs=most(gang(each) for each in self._state.pending_gang_resource_requests),
+            floor=most(request for each in self._state.cluster_resource_constraints for request in counted(each.resource_requests)),
         )
 
     @property
@@ -106,6 +108,10 @@ def read_node(node: Any, idle: float) -> Node:
         labels=tuple(sorted({**node.labels, **dynamic}.items())),
         gangs=frozenset(name for name in dynamic if name.startswith(GANG)),
     )
+
+
+def most(several: Iterable[T]) -> tuple[T, ...]:
+    return tuple(islice(several, MOST_SHAPES))
 
 
 def counted(several: Any) -> Iterator[Request]:

@@ -8,7 +8,8 @@ from contextlib import suppress
 
 import pytest
 
-from rayfleet.api.meta import RAYCLUSTERS
+from rayfleet.api import labels
+from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICEACCOUNTS
 from rayfleet.autoscaling import drains
 from rayfleet.kube.errors import Conflict
 from rayfleet.runtime.gate import Write
@@ -132,6 +133,48 @@ async def test_groups_that_change_places_are_met_by_name() -> None:
                 await seen.stage.client.patch(RAYCLUSTERS, "one", seen.namespace, {"metadata": meta, "spec": {"workerGroupSpecs": turned}})
         await until(lambda: joined_any(ray, 2))
         assert await seen.replicas("one") == {"small": 0, "big": 2}
+
+
+async def test_turned_on_for_a_living_cluster_nothing_is_recreated_and_the_next_head_is_ours() -> None:
+    async with world() as seen:
+        ray = await seen.ray("one")
+        ray.gcs.pending(1, CPU=1.0)
+        await seen.cluster("one", small(), annotations={labels.AUTOSCALING: "sidecar"})
+        head = await seen.head("one")
+        assert [container["name"] for container in head["spec"]["containers"]] == ["ray", "autoscaler"]
+        await seen.stage.client.patch(RAYCLUSTERS, "one", seen.namespace, {"metadata": {"annotations": {labels.AUTOSCALING: "hosted"}}})
+        await seen.says("one", "SidecarPresent")
+        assert (await seen.head("one"))["metadata"]["uid"] == head["metadata"]["uid"]
+        assert ray.gcs.calls == [], "the two never act together"
+        assert await seen.stage.client.list(SERVICEACCOUNTS, seen.namespace, labels="ray.io/cluster=one")
+
+        await seen.stage.client.delete(PODS, head["metadata"]["name"], seen.namespace)
+        await seen.becomes("one", small=1)
+        assert [container["name"] for container in (await seen.head("one"))["spec"]["containers"]] == ["ray"]
+        await until(lambda: without_account(seen))
+        await seen.says("one", "Working")
+
+
+async def without_account(seen: World) -> bool:
+    return not await seen.stage.client.list(SERVICEACCOUNTS, seen.namespace, labels="ray.io/cluster=one")
+
+
+async def test_a_group_that_is_removed_while_its_nodes_drain_takes_nobody_with_it() -> None:
+    async with world() as seen:
+        ray = await seen.ray("one")
+        await seen.cluster("one", small(replicas=1, minReplicas=1), small(groupName="other", replicas=2), **SOON)
+        await until(lambda: joined_any(ray, 3))
+        await until(lambda: drained(ray))
+        groups = (await seen.get("one"))["spec"]["workerGroupSpecs"]
+        await seen.stage.client.patch(RAYCLUSTERS, "one", seen.namespace, {"spec": {"workerGroupSpecs": groups[:1]}})
+        (kept,) = [node.instance_id for node in ray.nodes("small")]
+        await until(lambda: only(seen, "one", kept))
+        ray.gcs.pending(3, CPU=1.0)
+        await seen.becomes("one", small=3)
+
+
+async def drained(ray: Ray) -> bool:
+    return bool(ray.gcs.drained)
 
 
 async def test_a_name_that_is_used_again_is_another_cluster() -> None:

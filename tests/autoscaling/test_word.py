@@ -9,7 +9,7 @@ import pytest
 
 from rayfleet.autoscaling.amounts import LARGEST, resources
 from rayfleet.autoscaling.values import Gang, Request, Requirement, State, Strategy
-from rayfleet.autoscaling.word import LONGEST_IDLE, MOST_OF_A_SHAPE, Word
+from rayfleet.autoscaling.word import LONGEST_IDLE, MOST_OF_A_SHAPE, MOST_SHAPES, Word
 from rayfleet.ray.gcs_messages import message
 from rayfleet.sim.gcs import ScriptedGcs
 
@@ -85,6 +85,13 @@ def test_demand_is_read_without_trust() -> None:
         Request(resources({"CPU": 1.0}), 2),
         Request(resources({"CPU": 0.5}), MOST_OF_A_SHAPE),
     )
+
+
+def test_of_shapes_without_end_the_first_are_weighed() -> None:
+    gcs = ScriptedGcs()
+    for index in range(MOST_SHAPES + 5):
+        gcs.pending(1, **{f"kind-{index}": 1.0})
+    assert len(said(gcs).demand.requests) == MOST_SHAPES
 
 
 def test_placement_groups_constraints_and_selectors() -> None:

@@ -122,6 +122,15 @@ class World:
         listed = await self.stage.client.list(PODS, self.namespace, labels=f"{NAMESPACE_LABEL}={name},ray.io/node-type=worker")
         return sorted(pod["metadata"]["name"] for pod in listed if "deletionTimestamp" not in pod["metadata"])
 
+    async def head(self, name: str) -> Json:
+        """The Pod, once it is ready."""
+
+        async def ready() -> Json | None:
+            listed = await self.stage.client.list(PODS, self.namespace, labels=f"{NAMESPACE_LABEL}={name},ray.io/node-type=head")
+            return next((pod for pod in listed if "deletionTimestamp" not in pod["metadata"] and is_ready(pod)), None)
+
+        return await until(ready, what=f"{name} has no head")
+
     async def condition(self, name: str) -> Json:
         conditions = ((await self.get(name)).get("status") or {}).get("conditions") or []
         return next((each for each in conditions if each["type"] == "Autoscaling"), {})
