@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rayfleet.kube.client import Client
     from rayfleet.local.state import State
 
-PORT = 8265
+PORT = "dashboard"  # of the head's Service, by its name: the number may be any
 HEARTBEAT = 20.0  # seconds; who does not answer to a ping is gone
 DEADLINE = 120.0  # seconds for one answer: what is sent may be a whole working directory
 

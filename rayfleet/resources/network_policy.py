@@ -13,7 +13,7 @@ from rayfleet.api.names import head_policy_name, worker_policy_name
 from rayfleet.api.raycluster import NetworkPolicyOptions, NetworkPolicyRules, RayCluster
 from rayfleet.api.validation.ray_job import K8S_JOB
 from rayfleet.resources.ownership import cluster_labels, owner_reference
-from rayfleet.resources.ports import DASHBOARD, port_of
+from rayfleet.resources.services import dashboard_port
 
 Manifest = dict[str, Any]
 DIRECTIONS = {"DenyAll": ("Ingress", "Egress"), "DenyAllIngress": ("Ingress",), "DenyAllEgress": ("Egress",)}
@@ -48,8 +48,8 @@ def submitters(cluster: RayCluster) -> list[Manifest]:
     if meta.label(labels.ORIGINATED_FROM_KIND) != RAYJOBS.kind or meta.label(labels.SUBMISSION_MODE) != K8S_JOB:
         return []
     marks = {name: meta.label(name) for name in (labels.ORIGINATED_FROM_NAME, labels.ORIGINATED_FROM_KIND)}
-    port = port_of(DASHBOARD, cluster.spec.head_group_spec.ray_start_params)
-    return [{"from": [{"podSelector": {"matchLabels": marks}}], "ports": [{"protocol": "TCP", "port": port}]}]
+    port = {"protocol": "TCP", "port": dashboard_port(cluster)}
+    return [{"from": [{"podSelector": {"matchLabels": marks}}], "ports": [port]}]
 
 
 def rules_of(options: NetworkPolicyOptions, group: str) -> NetworkPolicyRules | None:

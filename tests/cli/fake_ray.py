@@ -15,7 +15,7 @@ from aiohttp import web
 from tests.cli.api import kubeconfig
 
 JOBS = "/apis/ray.io/v1/namespaces/default/rayjobs"
-PROXY = "/api/v1/namespaces/default/services/{service}:8265/proxy"
+PROXY = "/api/v1/namespaces/default/services/{service}:dashboard/proxy"
 TOKEN = "the-token"
 ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
 
