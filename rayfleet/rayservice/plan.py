@@ -52,7 +52,7 @@ def go_on(observed: Observed, service: RayService, parts: Roles, config: ServeCo
     told = deployments(observed, parts, config, goal.capacities)
     actions: list[Action] = [
         *generations.plan_clusters(observed, service, parts, config),
-        *plan_traffic(observed, service, parts, to),
+        *plan_traffic(observed, service, parts, to, goal.shares),
         *plan_gateway(observed, service, parts, config, goal.shares),
         *(each.mark for each in told if each.mark),
     ]

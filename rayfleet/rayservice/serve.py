@@ -87,7 +87,7 @@ def resized(observed: Observed, member: Member, config: ServeConfig, capacity: i
     known = config.document if is_given(member, config) else {}
     if member.target is None or details is None or member.details is None or not (details.applications or known):
         return Deployment()
-    document = {**(known if known and not differs(details, config) else reported(details)), CAPACITY: capacity}
+    document = {**(reported(details) if details.applications else known), CAPACITY: capacity}
     act = serve.deploy(document)
     told = taken_last(observed, member, act)
     if (details.applications and has_capacity(details, document)) or observed.held_back(scope(member)):
@@ -121,11 +121,6 @@ def sizing(member: Member, target: Target, act: Act, capacity: float | None) -> 
 def is_given(member: Member, config: ServeConfig) -> bool:
     """Was it last given just this config?"""
     return member.cluster.metadata.annotation(labels.SERVE_CONFIG) == config.hash
-
-
-def differs(details: serve.Details, config: ServeConfig) -> bool:
-    """Does it run something else?"""
-    return bool(details.applications) and not reports(details, config)
 
 
 def reported(details: serve.Details) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def wanted(observed: Observed, service: RayService, roles: Roles, config: ServeC
     its cluster while a route of such an upgrade is left."""
     active, second = roles.active, roles.second
     if not is_incremental(service):
-        return Wanted({}, {active.name: ALL}) if active is not None and second is not None and route_of(observed) else Wanted()
+        return Wanted({}, {active.name: ALL}) if active is not None and active is not roles.goal and route_of(observed) else Wanted()
     if active is None:
         return Wanted({to.name: ALL} if to else {}, {roles.pending.name: ALL} if roles.pending else {})
     if second is None:

@@ -13,7 +13,7 @@ from rayfleet.ray.serve_config import ServeConfig
 from rayfleet.rayservice.children import held_to, removed
 from rayfleet.rayservice.clusters import Roles, serving_pods
 from rayfleet.rayservice.observed import Member, Observed
-from rayfleet.rayservice.route import is_incremental, weights
+from rayfleet.rayservice.route import is_incremental
 from rayfleet.rayservice.serve import head_proxy_answers, runs_all, runs_any
 from rayfleet.resources.ray_service import serve_mark, serve_name, service_head_service, service_serve_service
 
@@ -33,28 +33,28 @@ def front(observed: Observed, service: RayService, roles: Roles, config: ServeCo
     return pending if ready else roles.active
 
 
-def plan_traffic(observed: Observed, service: RayService, roles: Roles, to: Member | None) -> Iterator[Action]:
+def plan_traffic(observed: Observed, service: RayService, roles: Roles, to: Member | None, shares: Mapping[str, int]) -> Iterator[Action]:
+    """`to`: the cluster that the Services are to lead to; `shares` of the traffic are wanted where it moves step by step."""
     for member in roles.used:
         yield from labelled(observed, service, member)
     if to is None:
         return
     wanted = [service_head_service(service, to.cluster, observed.config)]
-    if serving := served_by(observed, service, roles, to):
+    if serving := served_by(observed, service, roles, to, shares):
         wanted.append(service_serve_service(service, serving.cluster))
     for manifest in wanted:
         yield from converge(observed, manifest)
     yield from obsolete(observed, service, {str(manifest["metadata"]["name"]) for manifest in wanted})
 
 
-def served_by(observed: Observed, service: RayService, roles: Roles, to: Member) -> Member | None:
+def served_by(observed: Observed, service: RayService, roles: Roles, to: Member, shares: Mapping[str, int]) -> Member | None:
     """Where the service's own serve Service leads to. Beside a route none is made; one that was there before goes on, and leads to where
     most of the traffic goes."""
     if not is_incremental(service):
         return to
     if not any(found.name == serve_name(service) for found in observed.services):
         return None
-    share = weights(observed).get(roles.second.name, 0) if roles.second else 0
-    return roles.second if share > 50 else to
+    return roles.second if roles.second and shares.get(roles.second.name, 0) > 50 else to
 
 
 def labelled(observed: Observed, service: RayService, member: Member) -> Iterator[Patch]:

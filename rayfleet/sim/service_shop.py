@@ -182,7 +182,7 @@ class Shop(Story):
                     pod["metadata"]["uid"] = f"{pod['metadata']['uid']}-{self.heads}"
             target = self.target(name)
             if target is not None:
-                runs = self.serve.running(name, target.pod) and not self.serve.moods.get(name)
+                runs = self.serve.running(name, target.pod) and self.serve.moods.get(name, "") in ("", "forgetful")
                 if runs:
                     self.ran[name] = self.now
                 for pod in self.pods.values():
