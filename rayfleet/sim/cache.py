@@ -13,9 +13,12 @@ import msgspec
 
 from rayfleet.api import labels
 from rayfleet.api.decode import decode, decode_cluster, decode_job
+from rayfleet.api.gateway import decode_gateway, decode_route
 from rayfleet.api.meta import (
     CERTIFICATES,
     ENDPOINTSLICES,
+    GATEWAYS,
+    HTTPROUTES,
     JOBS,
     PODS,
     RAYCLUSTERS,
@@ -53,6 +56,8 @@ VIEWS: Mapping[Resource, Callable[[Obj], Any]] = {
     ENDPOINTSLICES: lambda obj: msgspec.convert(obj, SliceView),
     SERVICES: lambda obj: decode_service(encoded(obj)),
     CERTIFICATES: lambda obj: decode_certificate(encoded(obj)),
+    GATEWAYS: lambda obj: decode_gateway(encoded(obj)),
+    HTTPROUTES: lambda obj: decode_route(encoded(obj)),
 }
 
 

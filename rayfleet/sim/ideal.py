@@ -15,6 +15,8 @@ from rayfleet.api.decode import Undecodable
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import (
     ENDPOINTSLICES,
+    GATEWAYS,
+    HTTPROUTES,
     JOBS,
     PERSISTENTVOLUMECLAIMS,
     PODS,
@@ -113,7 +115,7 @@ def refusals(obj: Obj, config: Configuration, now: float) -> tuple[Fault, ...]:
 
 def children_kinds(config: Configuration) -> tuple[Resource, ...]:
     """The kinds of what may hang below a Ray object."""
-    return (RAYJOBS, RAYCLUSTERS, PODS, SERVICES, JOBS, ENDPOINTSLICES, *others(config))
+    return (RAYJOBS, RAYCLUSTERS, PODS, SERVICES, JOBS, ENDPOINTSLICES, GATEWAYS, HTTPROUTES, *others(config))
 
 
 def next_steps(obj: Obj, config: Configuration, now: float, children: Sequence[Obj] = ()) -> NextSteps:

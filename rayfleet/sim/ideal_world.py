@@ -11,6 +11,8 @@ from rayfleet.api.config import Configuration
 from rayfleet.api.meta import (
     CERTIFICATES,
     ENDPOINTSLICES,
+    GATEWAYS,
+    HTTPROUTES,
     JOBS,
     PERSISTENTVOLUMECLAIMS,
     PODS,
@@ -66,6 +68,9 @@ class Shelf:
 
     def owned(self, resource: Resource, uid: str) -> tuple[Any, ...]:
         return tuple(sorted((view(resource, each) for each in self.store.owned(uid, resource)), key=lambda each: each.metadata.name))
+
+    def unseen(self, resource: Resource) -> bool:
+        return False
 
     def backoffs(self, key: Key) -> dict[str, Any]:
         return {}
@@ -179,6 +184,7 @@ class IdealWorld:
         self.issue()
         self.run_pods()
         self.lead()
+        self.accept()
         if isinstance(self.ray, IdealRay):
             self.submit(self.ray)
 
@@ -217,6 +223,15 @@ class IdealWorld:
             owner = [{"kind": "Service", "name": key.name, "uid": meta["uid"], "controller": True}]
             head = {"name": f"{key.name}-x", "namespace": key.namespace, "uid": f"{meta['uid']}-x", "labels": meta["labels"]}
             self.store.place(ENDPOINTSLICES, {"metadata": {**head, "ownerReferences": owner}, "endpoints": ends})
+
+    def accept(self) -> None:
+        """Whoever looks after Gateways takes what there is."""
+        for resource, names in ((GATEWAYS, ("Accepted", "Programmed")), (HTTPROUTES, ("Accepted", "ResolvedRefs"))):
+            for found in self.store.all(resource):
+                seen = found["metadata"].get("generation", 1)
+                told = {"conditions": [{"type": name, "status": "True", "observedGeneration": seen} for name in names]}
+                body = {"status": told if resource == GATEWAYS else {"parents": [told]}}
+                self.store.do(Request("gateway", "patch", resource, *key_of(found), body=body, subresource="status"))
 
     def submit(self, ray: IdealRay) -> None:
         """Submitters do their work, and heads that submit themselves."""

@@ -154,6 +154,18 @@ def test_another_cluster_takes_the_traffic_and_the_old_one_goes() -> None:
     assert found[-1].name == children[0]["metadata"]["name"] and "its traffic has moved" in found[-1].why
 
 
+def test_an_upgrade_by_steps_is_told_step_by_step_to_its_end() -> None:
+    options = {"stepSizePercent": 25, "intervalSeconds": 10, "gatewayClassName": "istio", "maxSurgePercent": 50}
+    strategy = {"type": "NewClusterWithIncrementalUpgrade", "clusterUpgradeOptions": options}
+    before, children = living(service(rayClusterConfig=cluster_spec(enableInTreeAutoscaling=True), upgradeStrategy=strategy))
+    assert {"Gateway", "HTTPRoute"} <= set(kinds(children)) and foresee(before, CONFIG, NOW, children) == []
+    after = {**before, "spec": {**before["spec"], "rayClusterConfig": cluster_spec(enableInTreeAutoscaling=True, env="2")}}
+    found = foresee(after, CONFIG, NOW, children, before)
+    shares = [each.why.split()[0] for each in found if each.kind == "HTTPRoute"]
+    assert shares == ["100", "75", "50", "25", "0", "100"]
+    assert (found[-1].verb, found[-1].kind, found[-1].name) == ("delete", "RayCluster", children[0]["metadata"]["name"])
+
+
 def test_a_new_job_is_followed_until_it_runs() -> None:
     assert told(foresee(job(), CONFIG, NOW))[-2:] == ["create Job", "create Service"]
     assert "call RayCluster POST /api/jobs/" in told(foresee(job(submissionMode="HTTPMode"), CONFIG, NOW))
