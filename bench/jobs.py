@@ -142,6 +142,8 @@ async def many(number: int, least: float) -> None:
         seconds = await all_running(place, number)
         show(f"{number} jobs: all running after", seconds, 1.3 * least, "s")
         show("the same: operator's CPU", operator.cpu(), 0, "s")
+        for kind, times in place.calls().most_common():
+            show(f"the same: {kind}, of each", times / number, 0, "")
         await asyncio.sleep(SETTLED)
         requests = place.asked()
         told(requests, number)
