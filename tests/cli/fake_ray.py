@@ -28,6 +28,8 @@ class FakeRay:
         self.log, self.ends, self.exit_code = "one\ntwo\nthree\n", "SUCCEEDED", 0
         self.breaks, self.endless, self.holds = 0, False, False
         self.refusals: dict[str, int] = {}
+        self.submitter = ""
+        """what a submitter's Pod has printed; "": there is none"""
         self.jobs: dict[str, dict[str, Any]] = {}
         self.ray: dict[str, dict[str, Any]] = {}
         self.packages: dict[str, bytes] = {}
@@ -44,6 +46,7 @@ class FakeRay:
         add("DELETE", JOBS + "/{name}", self.remove)
         add("GET", "/apis/ray.io/v1/namespaces/default/rayclusters/{name}", self.cluster)
         add("GET", "/api/v1/namespaces/default/pods", self.pods)
+        add("GET", "/api/v1/namespaces/default/pods/a-submitter/log", self.pod_log)
         add("GET", "/api/v1/namespaces/default/secrets/one", self.secret)
         dashboard = web.Application(middlewares=[shown_token], client_max_size=2**26)
         dashboard.router.add_route("*", "/api/packages/gcs/{name}", self.package)
@@ -106,13 +109,18 @@ class FakeRay:
 
     async def cluster(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
+        if self.refusals.get("cluster"):
+            return web.json_response({"kind": "Status", "message": f"RayCluster {name} is gone", "reason": "NotFound"}, status=404)
         return web.json_response({"metadata": {"name": name, "namespace": "default"}, "status": {"head": {"serviceName": "one-head-svc"}}})
 
     async def pods(self, request: web.Request) -> web.Response:
         if "job-name" in request.query["labelSelector"]:
-            return web.json_response({"items": []})
+            return web.json_response({"items": [{"metadata": {"name": "a-submitter"}}] if self.submitter else []})
         variable = {"name": "RAY_AUTH_TOKEN", "valueFrom": {"secretKeyRef": {"name": "one", "key": "auth_token"}}}
         return web.json_response({"items": [{"spec": {"containers": [{"env": [variable]}]}}]})
+
+    async def pod_log(self, request: web.Request) -> web.Response:
+        return web.Response(text=self.submitter)
 
     async def secret(self, request: web.Request) -> web.Response:
         return web.json_response({"data": {"auth_token": base64.b64encode(TOKEN.encode()).decode()}})

@@ -18,6 +18,7 @@ import pytest
 import yaml
 from click.testing import Result
 
+from rayfleet.cli import job_course
 from tests.cli.fake_ray import FakeRay, fake_ray
 
 Job = Callable[..., Result]
@@ -37,7 +38,8 @@ def fake(place: tuple[FakeRay, str]) -> FakeRay:
 
 
 @pytest.fixture
-def job(place: tuple[FakeRay, str], invoke: Job) -> Job:
+def job(place: tuple[FakeRay, str], invoke: Job, monkeypatch: pytest.MonkeyPatch) -> Job:
+    monkeypatch.setattr(job_course, "STEP", 0.02)
     return lambda verb, *words, **more: invoke("job", verb, "--kubeconfig", place[1], *words, **more)
 
 
@@ -158,9 +160,9 @@ def test_ctrl_c_leaves_a_job_that_runs_and_removes_one_that_nobody_would_submit(
     run = subprocess.Popen(
         [sys.executable, "-m", "rayfleet", "job", "submit", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    assert fake.seen.wait(30)
+    assert fake.seen.wait(60)
     run.send_signal(signal.SIGINT)
-    _, told = run.communicate(timeout=30)
+    _, told = run.communicate(timeout=90)
     assert run.returncode == 130 and "Traceback" not in told
     if handed:
         assert "rayfleet job logs a -f" in told and "rayfleet job stop a" in told and "a" in fake.jobs
@@ -189,6 +191,15 @@ def test_the_log_of_a_job_is_shown_and_followed_to_its_end(fake: FakeRay, job: J
     followed = job("logs", "a", "-f")
     assert (followed.exit_code, followed.stdout) == (3, fake.log)
     assert job("logs", "a", "--tail", "1").stdout == "three\n"
+
+
+def test_when_the_cluster_is_gone_there_is_what_the_submitter_printed(fake: FakeRay, job: Job) -> None:
+    assert job("submit", "--name", "a", "--mode", "K8sJobMode", *PROGRAM).exit_code == 0
+    fake.refusals["cluster"], fake.submitter = 404, "submitted a\none\ntwo\n"
+    assert job("logs", "a", "--tail", "2").stdout == "one\ntwo\n"
+    fake.submitter = ""
+    none = job("logs", "a")
+    assert none.exit_code == 1 and "RayCluster one is gone" in none.stderr
 
 
 def test_a_job_is_stopped_and_one_that_does_not_run_is_not(fake: FakeRay, job: Job) -> None:
