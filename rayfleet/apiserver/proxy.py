@@ -1,13 +1,17 @@
-"""pods/proxy and services/proxy: HTTP to a Pod, through this server."""
+"""pods/proxy and services/proxy: HTTP and WebSockets to a Pod, through this server."""
 
 from __future__ import annotations
 
+import asyncio
+
 import aiohttp
 from aiohttp import web
+from yarl import URL
 
 from rayfleet.apiserver.call import Call
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.status_error import StatusError, bad_request
+from rayfleet.apiserver.streaming import DIAL_SECONDS, is_upgrade, passed_on
 from rayfleet.apiserver.writing import require_found
 
 _HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "upgrade", "te", "trailer", "host", "content-length", "authorization"})
@@ -24,8 +28,10 @@ async def proxy(call: Call) -> web.StreamResponse:
     host, number = _of_pod(found, port) if call.kind.resource == "pods" else _of_service(call, found, port)
     path = call.address.rest
     headers = {key: value for key, value in call.request.headers.items() if key.lower() not in _HOP}
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
     url = f"{scheme}://{host}:{number}/{path}"
+    if is_upgrade(call) and scheme == "http":
+        return await _upgraded(call, URL(url).with_query(call.request.query), headers)
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=DIAL_SECONDS)
     # A Pod's certificate is its own affair, as for kube-apiserver.
     connector = aiohttp.TCPConnector(ssl=False)
     try:
@@ -38,6 +44,15 @@ async def proxy(call: Call) -> web.StreamResponse:
             return await _copied(call, answer)
     except aiohttp.ClientError as failure:
         raise _unavailable(f"error trying to reach service: {failure}") from failure
+
+
+async def _upgraded(call: Call, url: URL, headers: dict[str, str]) -> web.StreamResponse:
+    try:
+        async with asyncio.timeout(DIAL_SECONDS):
+            reader, writer = await asyncio.open_connection(url.host, url.port)
+    except OSError as failure:
+        raise _unavailable(f"error trying to reach service: {failure}") from failure
+    return await passed_on(call, url.raw_path_qs, {"Host": url.authority, **headers}, reader, writer)
 
 
 async def _copied(call: Call, answer: aiohttp.ClientResponse) -> web.StreamResponse:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -36,14 +36,26 @@ async def stream(call: Call) -> web.StreamResponse:
     if not (node := pod["spec"].get("nodeName")):
         raise bad_request(f"pod {call.address.name} does not have a host assigned")
     place = kubelet(call.api, node)
-    if "upgrade" not in call.request.headers.get("Connection", "").lower():
+    if not is_upgrade(call):
         raise bad_request("Upgrade request required")
     reader, writer = await _dial(place)
+    return await passed_on(call, path, {"Host": f"{place.host}:{place.port}", **place.headers()}, reader, writer)
+
+
+async def passed_on(
+    call: Call, path: str, headers: Mapping[str, str], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> web.StreamResponse:
+    """The caller's upgrade asked of a peer with these headers, then every byte until either side ends. Raises StatusError with the peer's
+    words when it does not agree."""
     try:
-        answered = await _ask(call, place, path, reader, writer)
+        answered = await _ask(call, path, headers, reader, writer)
         return await _pass_on(call, answered, reader, writer)
     finally:
         writer.close()
+
+
+def is_upgrade(call: Call) -> bool:
+    return "upgrade" in call.request.headers.get("Connection", "").lower()
 
 
 def _path(call: Call, container: str) -> str:
@@ -69,11 +81,13 @@ async def _dial(place: Kubelet) -> tuple[asyncio.StreamReader, asyncio.StreamWri
         raise StatusError(500, "", f"error dialing backend: {dialled(place, failure)}") from failure
 
 
-async def _ask(call: Call, place: Kubelet, path: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> dict[str, str]:
-    """The headers with which the kubelet agrees. Raises StatusError with its words when it does not."""
-    asked = {"Host": f"{place.host}:{place.port}", **place.headers()}
-    headers = call.request.headers
-    asked |= {name: ", ".join(headers.getall(name)) for name in headers if name in _UPGRADE or name.lower().startswith("sec-websocket-")}
+async def _ask(
+    call: Call, path: str, headers: Mapping[str, str], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> dict[str, str]:
+    """The headers with which the peer agrees."""
+    given = call.request.headers
+    wanted = (name for name in given if name in _UPGRADE or name.lower().startswith("sec-websocket-"))
+    asked = {**headers, **{name: ", ".join(given.getall(name)) for name in wanted}}
     lines = [f"{call.request.method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in asked.items()), "", ""]
     writer.write("\r\n".join(lines).encode())
     try:
@@ -85,7 +99,7 @@ async def _ask(call: Call, place: Kubelet, path: str, reader: asyncio.StreamRead
         words = (await reader.read(min(MOST_WORDS, int(answered.get("content-length", MOST_WORDS))))).decode(errors="replace").strip()
     except (OSError, EOFError, ValueError, IndexError, asyncio.LimitOverrunError) as failure:
         raise StatusError(500, "", f"error dialing backend: {failure}") from failure
-    raise StatusError(code, "BadRequest" if code == 400 else "InternalError", words or f"the kubelet answered {code}")
+    raise StatusError(code, "BadRequest" if code == 400 else "InternalError", words or f"the peer answered {code}")
 
 
 def _headers(lines: list[str]) -> Iterator[tuple[str, str]]:
