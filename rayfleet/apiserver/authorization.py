@@ -36,7 +36,7 @@ def authorize(call: Call, user: User) -> None:
         return
     asked = _asked(call)
     if permitted(call.api, user, asked) is None:
-        raise _refusal(user, asked)
+        raise refusal(user, asked)
     # A WebSocket opens with a GET, but what it does is no reading (AuthorizePodWebsocketUpgradeCreatePermission).
     opens = call.address.subresource in ("exec", "attach", "portforward") and "Upgrade" in call.request.headers
     if opens and permitted(call.api, user, replace(asked, verb="create")) is None:
@@ -107,7 +107,7 @@ def _granted(binding: Obj, user: User) -> str:
     return f'{role["kind"]} "{role["name"]}" to ServiceAccount "{name}/{namespace}"'
 
 
-def _refusal(user: User, asked: Attributes) -> StatusError:
+def refusal(user: User, asked: Attributes) -> StatusError:
     plural = asked.resource.partition("/")[0]
     where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
     why = f'User "{user.name}" cannot {asked.verb} resource "{asked.resource}" in API group "{asked.group}" {where}'

@@ -15,6 +15,7 @@ from rayfleet.apiserver.authorization import authorize
 from rayfleet.apiserver.call import BODY_LIMIT, JSON, Call, decoded, warn
 from rayfleet.apiserver.commit import Committer
 from rayfleet.apiserver.housekeeping import Housekeeping
+from rayfleet.apiserver.impersonation import impersonated
 from rayfleet.apiserver.patching import apply_patch
 from rayfleet.apiserver.reading import Snapshots, get, list_objects
 from rayfleet.apiserver.record import encode
@@ -100,6 +101,7 @@ class Http:
         user = EVERYBODY
         if self._tokens is not None:
             user = self._tokens.authenticate(self._api, request.headers.get("Authorization", ""))
+            user = impersonated(self._api, user, request.headers)
         body = await request.read() if request.can_read_body else b""
         if (page := self._website.page(request, body, user)) is not None:
             return page

@@ -15,7 +15,7 @@ from rayfleet.apiserver.status_error import StatusError, bad_request
 MAGIC = b"k8s\x00"
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 
-# Notation of a type: s string, b bytes, B boolean, [T repeated, {T a map from strings, else the name of a message.
+# Notation of a type: s string, b bytes, B boolean, i integer, [T repeated, {T a map from strings, else the name of a message.
 Message = dict[int, tuple[str, str]]
 MESSAGES: dict[str, Message] = {
     "Unknown": {1: ("typeMeta", "TypeMeta"), 2: ("raw", "raw")},
@@ -50,6 +50,33 @@ MESSAGES: dict[str, Message] = {
         7: ("name", "s"),
     },
     "NonResourceAttributes": {1: ("path", "s"), 2: ("verb", "s")},
+    "Role": {1: ("metadata", "ObjectMeta"), 2: ("rules", "[PolicyRule")},
+    "ClusterRole": {1: ("metadata", "ObjectMeta"), 2: ("rules", "[PolicyRule")},
+    "PolicyRule": {
+        1: ("verbs", "[s"),
+        2: ("apiGroups", "[s"),
+        3: ("resources", "[s"),
+        4: ("resourceNames", "[s"),
+        5: ("nonResourceURLs", "[s"),
+    },
+    "RoleBinding": {1: ("metadata", "ObjectMeta"), 2: ("subjects", "[Subject"), 3: ("roleRef", "RoleRef")},
+    "ClusterRoleBinding": {1: ("metadata", "ObjectMeta"), 2: ("subjects", "[Subject"), 3: ("roleRef", "RoleRef")},
+    "Subject": {1: ("kind", "s"), 2: ("apiGroup", "s"), 3: ("name", "s"), 4: ("namespace", "s")},
+    "RoleRef": {1: ("apiGroup", "s"), 2: ("kind", "s"), 3: ("name", "s")},
+    "PriorityClass": {
+        1: ("metadata", "ObjectMeta"),
+        2: ("value", "i"),
+        3: ("globalDefault", "B"),
+        4: ("description", "s"),
+        5: ("preemptionPolicy", "s"),
+    },
+    "PodDisruptionBudget": {1: ("metadata", "ObjectMeta"), 2: ("spec", "PodDisruptionBudgetSpec")},
+    "PodDisruptionBudgetSpec": {1: ("minAvailable", "IntOrString"), 2: ("selector", "LabelSelector"), 3: ("maxUnavailable", "IntOrString")},
+    "LabelSelector": {1: ("matchLabels", "{s")},
+    "IntOrString": {1: ("type", "i"), 2: ("intVal", "i"), 3: ("strVal", "s")},
+    "TokenRequest": {1: ("metadata", "ObjectMeta"), 2: ("spec", "TokenRequestSpec")},
+    "TokenRequestSpec": {1: ("audiences", "[s"), 3: ("boundObjectRef", "BoundObjectReference"), 4: ("expirationSeconds", "i")},
+    "BoundObjectReference": {1: ("kind", "s"), 2: ("apiVersion", "s"), 3: ("name", "s"), 4: ("uid", "s")},
 }
 
 
@@ -93,9 +120,13 @@ def _value(type_: str, value: Any) -> Any:
         return base64.b64encode(value).decode()
     if type_ == "B":
         return bool(value)
+    if type_ == "i":
+        return value - (1 << 64) if value >> 63 else value
     if type_ == "raw":
         return value
     found = _message(type_, value)
+    if type_ == "IntOrString":
+        return found.get("strVal", "") if found.get("type") else found.get("intVal", 0)
     return found.get("string", "") if type_ == "Quantity" else found
 
 

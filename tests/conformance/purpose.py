@@ -90,6 +90,11 @@ PURPOSES: tuple[Difference, ...] = (
         "A value of the wrong type is refused by the decoder of the kind, as in every other write.",
     ),
     Difference(
+        ("impersonation-refused",),
+        ("*.body.details.kind", "*.body.details.name", "*.body.message"),
+        "Who may impersonate may do all that the other may: rights to impersonate for single verbs are not looked for.",
+    ),
+    Difference(
         ("slices-go-with-pods-and-services",),
         ("*.metadata.generation",),
         "How many steps the controller takes is a matter of time.",

@@ -35,7 +35,35 @@ def bound(rules: object) -> tuple[object, ...]:
     )
 
 
+AS_ANN = {"Impersonate-User": "ann"}
+AS_ACCOUNT = {"Impersonate-User": "system:serviceaccount:${ns}:robot"}
+
 CASES = [
+    case(
+        "impersonation",
+        post(WHO, {}, headers=AS_ANN),
+        post(WHO, {}, headers={**AS_ANN, "Impersonate-Group": "crew", "Impersonate-Uid": "7"}),
+        post(WHO, {}, headers=AS_ACCOUNT),
+        get(f"{m.PODS}/a", headers=AS_ANN),
+        post(m.CONFIGMAPS, m.configmap("a"), headers=AS_ANN),
+        post(m.CONFIGMAPS, m.configmap("a"), headers={**AS_ANN, "Impersonate-Group": "system:masters"}),
+    ),
+    case(
+        "impersonation-refused",
+        make,
+        token,
+        get(m.PODS, headers={**AS_ROBOT, **AS_ANN}),
+        get(m.PODS, headers={**AS_ROBOT, "Impersonate-User": "system:serviceaccount:${ns}:other"}),
+        get(m.PODS, headers={"Impersonate-Group": "crew"}),
+    ),
+    case(
+        "impersonation-of-who-may-read",
+        make,
+        token,
+        *bound(READ),
+        get(m.PODS, headers=AS_ACCOUNT),
+        get(f"{m.CONFIGMAPS}/a", headers=AS_ACCOUNT),
+    ),
     case("every-namespace-has-an-account", get(f"{m.ACCOUNTS}/default"), get(f"{m.CONFIGMAPS}/kube-root-ca.crt", until={"code": 200})),
     case(
         "token-request",
