@@ -9,6 +9,7 @@ from rayfleet.api import labels
 from rayfleet.api.meta import PODS, RAYCLUSTERS
 from rayfleet.api.names import Slot, fixed_head_name, head_stem, slot_names, worker_stem
 from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.validation.ray_job import SIDECAR
 from rayfleet.api.views import PodView
 from rayfleet.planning.actions import Create, Delete, Fence, Place
 from rayfleet.raycluster.lives import Lives
@@ -144,9 +145,15 @@ def is_named(observed: Observed, cluster: RayCluster, pod: PodView, group: str, 
 
 
 def used_names(observed: Observed, cluster: RayCluster) -> set[str]:
-    """Names that a Pod has, had, or is to lose."""
+    """Names that a Pod has, had, or is to lose; where a head comes but once, also of one that was there before this process."""
     listed = {name for group in cluster.spec.worker_group_specs for name in group.scale_strategy.workers_to_delete}
-    return {pod.name for pod in observed.pods} | observed.gone | listed
+    reported = {cluster.status.head.pod_name} if comes_once(cluster) else set()
+    return {pod.name for pod in observed.pods} | observed.gone | listed | reported
+
+
+def comes_once(cluster: RayCluster) -> bool:
+    """A head that submits a job by itself may have done so before all of the cluster was ready."""
+    return cluster.metadata.label(labels.SUBMISSION_MODE) == SIDECAR
 
 
 def fence(observed: Observed, lives: Lives, missed: Sequence[Place], unsure: bool) -> list[Fence]:

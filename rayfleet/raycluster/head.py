@@ -10,13 +10,12 @@ from rayfleet.api.meta import PODS, SERVICEACCOUNTS
 from rayfleet.api.names import Slot
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.scaler import has_sidecar
-from rayfleet.api.validation.ray_job import SIDECAR
 from rayfleet.api.views import PodView
 from rayfleet.planning.actions import Create, Delete, Fence, Subject
 from rayfleet.planning.conditions import is_true
 from rayfleet.raycluster.children import account_of
 from rayfleet.raycluster.claim import lacks_claim
-from rayfleet.raycluster.fences import HEAD_SLOT
+from rayfleet.raycluster.fences import HEAD_SLOT, comes_once
 from rayfleet.raycluster.lives import parse_lives
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.pods import broken
@@ -83,11 +82,6 @@ def stays_away(cluster: RayCluster) -> bool:
     asked = cluster.metadata.annotation(labels.DISABLE_HEAD_RESTART) == "true"
     lost = comes_once(cluster) and parse_lives(cluster.metadata.annotation(labels.LIVES)).of(labels.HEAD_GROUP, 0) > 0
     return asked and (is_true(cluster.status.conditions, "RayClusterProvisioned") or lost)
-
-
-def comes_once(cluster: RayCluster) -> bool:
-    """A head that submits a job by itself may have done so before all of the cluster was ready."""
-    return cluster.metadata.label(labels.SUBMISSION_MODE) == SIDECAR
 
 
 def replaces(cluster: RayCluster, create: Create, fences: Sequence[Fence]) -> bool:

@@ -9,7 +9,7 @@ from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation.ray_job import INTERACTIVE
 from rayfleet.planning.backoff import retry_delay
-from rayfleet.planning.clock import parse_rfc3339
+from rayfleet.planning.clock import is_to_come, parse_rfc3339
 from rayfleet.planning.conditions import find
 from rayfleet.ray.answer import NotFound, Refused
 from rayfleet.rayjob.observed import Observed
@@ -22,7 +22,6 @@ TELL_SILENCE_AFTER = 30.0  # before the status says since when Ray has not answe
 HEARD_AFTER = 2.0  # from the end of a submitter: what Ray says then is of a time when it was over, also where clocks differ a little
 ASKED_AGAIN_WITHIN = 14.0  # from the end of a submitter, in which Ray is asked in any case
 LOOK_AGAIN, LOOK_AGAIN_IDLE = 3.0, 30.0  # for a cluster that is selected: what is not ours calls nobody
-CLOCKS_DIFFER = 120.0  # by so much at most, where none of them is wrong
 DELETION_GRACE = 15.0  # from the deletion, for a best-effort stop
 
 
@@ -32,11 +31,6 @@ def time_of(text: str | None) -> float:
         return parse_rfc3339(text) if text else 0.0
     except ValueError:
         return 0.0
-
-
-def is_to_come(observed: Observed, text: str | None) -> bool:
-    """Can only a clock that was wrong have written it?"""
-    return time_of(text) > observed.now + CLOCKS_DIFFER
 
 
 def active_deadline(job: RayJob) -> float | None:
@@ -80,7 +74,8 @@ def silent_since(observed: Observed, job: RayJob) -> float | None:
     if observed.target is None and observed.cluster is not None and job.status.job_deployment_status == State.RUNNING:
         return time_of(job.status.job_status_check_failure_start_time) or head_lost_since(observed)
     if heard is None or observed.info is not None or isinstance(heard.answer, NotFound):
-        return None
+        nobody = observed.version is not None and isinstance(observed.version.answer, NotFound) and observed.info is None
+        return observed.version.since if nobody and observed.version else None
     told = time_of(job.status.job_status_check_failure_start_time)
     return min(told or heard.since, heard.since)
 
@@ -126,7 +121,7 @@ def retry_at(job: RayJob) -> float:
 def moments(observed: Observed, job: RayJob) -> Iterator[float]:
     """When the same observations could mean something else."""
     state = job.status.job_deployment_status
-    if is_to_come(observed, job.status.start_time) or is_to_come(observed, job.status.end_time):
+    if is_to_come(job.status.start_time, observed.now) or is_to_come(job.status.end_time, observed.now):
         yield observed.now + LOOK_AGAIN
     if state in (State.INITIALIZING, State.WAITING, State.RUNNING):
         if (deadline := active_deadline(job)) is not None:

@@ -14,7 +14,7 @@ from rayfleet.api.names import job_cluster_name, submission_id
 from rayfleet.api.raycluster import RayCluster, RayClusterStatus
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation.ray_job import INTERACTIVE
-from rayfleet.planning.clock import rfc3339
+from rayfleet.planning.clock import is_to_come, rfc3339
 from rayfleet.planning.conditions import find
 from rayfleet.planning.diff import merge_patch
 from rayfleet.planning.plan import StatusWrite
@@ -49,7 +49,7 @@ def status_write(observed: Observed, job: RayJob, step: Step, faults: Sequence[F
 
 def put_right(observed: Observed, after: Mapping[str, Any]) -> dict[str, Any]:
     """Times that are yet to come were written by a clock that was wrong: what is counted from them begins now, and not in a year."""
-    return {name: rfc3339(observed.now) for name in COUNTED_FROM if deadlines.is_to_come(observed, after.get(name))}
+    return {name: rfc3339(observed.now) for name in COUNTED_FROM if is_to_come(after.get(name), observed.now)}
 
 
 def written(job: RayJob, before: Mapping[str, Any], after: Mapping[str, Any]) -> StatusWrite | None:

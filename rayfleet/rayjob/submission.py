@@ -69,13 +69,12 @@ def submits_unfenced(observed: Observed, job: RayJob) -> bool:
 
 
 def session_of(observed: Observed) -> str | None:
-    """The life of Ray that answers: "" where Ray does not say, None while it does not answer."""
+    """The life of Ray that answers: "" where Ray does not say, None while it does not answer. Every Ray has a version: who knows of none
+    is somebody else."""
     heard = observed.version
     if heard is None:
         return None
-    if isinstance(heard.answer, Version):
-        return heard.answer.session_name
-    return "" if isinstance(heard.answer, NotFound) else None
+    return heard.answer.session_name if isinstance(heard.answer, Version) else None
 
 
 def may_be_sent(observed: Observed) -> bool:

@@ -9,7 +9,7 @@ from rayfleet.api.meta import RAYCLUSTERS, RAYSERVICES
 from rayfleet.api.rayservice import RayService
 from rayfleet.api.validation.ray_service import initializing_timeout
 from rayfleet.planning.actions import Action, Create, Delete, Fence
-from rayfleet.planning.clock import parse_rfc3339, rfc3339
+from rayfleet.planning.clock import is_to_come, parse_rfc3339, rfc3339
 from rayfleet.ray.serve_config import ServeConfig
 from rayfleet.rayservice.clusters import LIMIT, Roles, has_endpoints
 from rayfleet.rayservice.in_place import in_place
@@ -75,7 +75,7 @@ def retired(observed: Observed, service: RayService, roles: Roles) -> Iterator[A
         never_served = was_only_pending(observed, service, member) and not has_endpoints(observed, member)
         if roles.goal is None and not has_room(observed) and never_served:
             yield from remove(observed, member, "the spec has changed before it served")
-        elif not since:
+        elif not since or is_to_come(since, observed.now):
             yield annotate(member, {labels.UNUSED_SINCE: rfc3339(observed.now)}, "the service needs it no longer")
         elif left(observed, service, since) <= 0 and not has_endpoints(observed, member):
             yield from remove(observed, member, "the service needs it no longer, and its traffic has moved")

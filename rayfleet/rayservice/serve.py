@@ -1,7 +1,8 @@
 """The Serve config: which cluster is told it, and when; and what Serve says of itself (Ray, C).
 
 It is sent exactly when what Ray reports as its goal is not what is wanted. What Ray does not report, such as that a field is gone, is seen
-by the hash on the cluster of what it was last given.
+by the hash on the cluster of what it was last given. The hash is written before, where Ray reports the difference until it is told: then
+an edit that takes a field back again is seen, whatever became of the call. Where Ray reports none it is written when Ray has taken it.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ def deployment(observed: Observed, member: Member, config: ServeConfig, capacity
         event="UpdatedServeApplications",
         failed_event="FailedToUpdateServeApplications",
     )
-    return Deployment(call=call)
+    first = None if given == config.hash or reports(details, config) else mark(member, config)
+    return Deployment(call=call, mark=first)
 
 
 def resized(observed: Observed, member: Member, config: ServeConfig, capacity: int) -> Deployment:

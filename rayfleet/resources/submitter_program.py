@@ -35,7 +35,7 @@ def submit():
         status, text = ask("/api/version")
         if status == 200 and session and json.loads(text).get("session_name", session) != session:
             sys.exit("Ray began anew after job " + job + " was to be submitted; it is not submitted a second time")
-        if status in (200, 404):
+        if status == 200:
             status, text = ask("/api/jobs/" + job)
             if status == 200:
                 return

@@ -91,7 +91,7 @@ class IdealRay:
         if question == serve.details():
             return self.details(cluster)
         if question == jobs.VERSION:
-            return jobs.Version("", self.sessions[cluster]) if cluster in self.sessions else NotFound()
+            return jobs.Version("", self.sessions.get(cluster, ""))
         name = unquote(question.path.removeprefix(JOB_PATH))
         return jobs.JobInfo(self.jobs[name], submission_id=name) if name in self.jobs else NotFound()
 

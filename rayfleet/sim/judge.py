@@ -91,7 +91,7 @@ class Judge:
         if request.verb == "patch" and request.resource == self.kind and not request.resource_version:
             self.fail("S15", f"{request} does not say which version it was made from")
         if request.verb == "create":
-            if not belongs(request.resource, request.body, turn):
+            if not self.is_own(request.resource, request.body, turn):
                 self.fail("S3", f"{request} is not owned by {turn.key}")
             if turn.owner.metadata.deletion_timestamp and request.resource != JOBS:
                 self.fail("S11", f"{request} for an object that is going")
@@ -104,13 +104,13 @@ class Judge:
         if request.resource == self.kind:
             if request.verb == "patch":
                 self.check_owner(request, change)
-        elif request.verb == "delete" and not belongs(request.resource, change.old or {}, turn):
+        elif request.verb == "delete" and not self.is_own(request.resource, change.old or {}, turn):
             self.fail("S3", f"{request} is not an object of {turn.key}")
-        elif request.verb == "patch" and not self.may_patch(request, change.old or {}, turn):
+        elif request.verb == "patch" and not self.is_own(request.resource, change.old or {}, turn):
             self.fail("S4", f"{request} is not an object of {turn.key}")
 
-    def may_patch(self, request: Request, old: Obj, turn: Turn) -> bool:
-        return belongs(request.resource, old, turn)
+    def is_own(self, resource: Resource, obj: Mapping[str, Any], turn: Turn) -> bool:
+        return belongs(resource, obj, turn)
 
     def check_owner(self, request: Request, change: Change) -> None:
         old, new = change.old or {}, change.new

@@ -31,6 +31,7 @@ class Nodes:
     fate: Callable[[Obj], str] = lambda pod: READY
     delay: Callable[[Random], float] = lambda dice: 0.5
     ending: Callable[[Random], float] = lambda dice: 2.0
+    answers: Callable[[Obj], bool] = lambda pod: True  # what its probe asks
     down: set[str] = field(default_factory=set)
     addresses: int = 0
 
@@ -96,7 +97,7 @@ class Nodes:
         elif pod["status"]["phase"] == "Running" and self.is_of_a_job(pod) and submits_at(pod) is None:
             self.status(pod, {"phase": "Succeeded", "conditions": [{"type": "Ready", "status": "False", "reason": "PodCompleted"}]})
         elif pod["status"]["phase"] == "Running":
-            self.status(pod, running(pod, pod["status"]["podIP"], ready=True))
+            self.status(pod, running(pod, pod["status"]["podIP"], ready=self.answers(pod)))
 
     def is_of_a_job(self, pod: Obj) -> bool:
         return any(job["metadata"]["uid"] == owner_uid(pod) for job in self.store.all(JOBS))

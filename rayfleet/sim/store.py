@@ -13,12 +13,13 @@ from typing import Any, NoReturn, Protocol
 
 import msgspec
 
-from rayfleet.api.meta import PODS, RAYCLUSTERS, Key, Resource
+from rayfleet.api.meta import GATEWAYS, PODS, RAYCLUSTERS, Key, Resource
 from rayfleet.apiserver.patch import edited
 from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from rayfleet.planning.clock import rfc3339
 
 Obj = dict[str, Any]
+COUNTED = (RAYCLUSTERS.group, GATEWAYS.group)  # groups of those whose generations are counted
 TERMINAL = ("Failed", "Succeeded")
 
 
@@ -136,7 +137,7 @@ class Store:
         old = self._existing(request)
         body = {name: value for name, value in request.body.items() if (name == "status") == (request.subresource == "status")}
         new = merged(old, body)
-        if request.resource.group == RAYCLUSTERS.group and new.get("spec") != old.get("spec"):
+        if request.resource.group in COUNTED and new.get("spec") != old.get("spec"):
             new["metadata"] = {**new["metadata"], "generation": old["metadata"]["generation"] + 1}
         if new == old:
             return None

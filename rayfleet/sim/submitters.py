@@ -89,7 +89,7 @@ class Program:
         status, text = self.ask("/api/version")
         if status == 200 and self.session and msgspec.json.decode(text, type=dict).get("session_name", self.session) != self.session:
             return 1
-        if status in (200, 404):
+        if status == 200:
             status, text = self.ask(f"/api/jobs/{self.job}")
             self.submitted = status == 200
             if status == 404:

@@ -158,3 +158,11 @@ def test_summer_time_begins_and_ends_and_nothing_runs_twice_or_never() -> None:
 def test_every_counts_from_the_last_one() -> None:
     assert made(at(59, cron(schedule="@every 1m"))) == []
     assert made(at(61, cron(schedule="@every 1m"))) == [f"nightly-{int(MADE + 60) // 60}"]
+
+
+def test_a_last_time_that_a_wrong_clock_wrote_does_not_stop_the_clockwork() -> None:
+    """What is dated a year ahead counts as now: the next time is due then, and not after a year."""
+    ahead = MADE + 365 * 86400.0
+    early = at(560, cron(last=ahead))
+    assert made(early) == [] and early.requeue_after == 10
+    assert made(at(1180, cron(last=MADE + 570))) == [name_at("2027-01-01T00:20:00Z")]

@@ -49,6 +49,38 @@ def test_a_head_that_submits_does_not_come_again_before_all_was_ready() -> None:
         assert len(world.runs) == 1
 
 
+def test_a_head_that_submits_and_was_lost_unseen_does_not_come_again() -> None:
+    """It was lost while nobody led; what the next operator knows of it is what the cluster's status says."""
+    with job_world() as world:
+        world.nodes.fate = lambda pod: READY if pod["metadata"]["labels"][labels.NODE_TYPE] == labels.HEAD else PENDING
+        first = world.lead()
+        world.submit(submissionMode="SidecarMode", rayClusterSpec=cluster("any", group("small", 1))["spec"])
+        world.until(lambda: len(world.runs) == 1)
+        world.retire(first)
+        lose_head(world, world.status["rayClusterName"])
+        world.run(5.0)
+        world.lead()
+        world.run(120.0)
+        assert (world.state, world.status["reason"], len(world.runs)) == ("Failed", "ClusterLost", 1)
+
+
+@pytest.mark.parametrize("mode", ["HTTPMode", "K8sJobMode"])
+def test_who_knows_of_no_version_is_not_ray(mode: str) -> None:
+    """A proxy in front of Ray answers 404 to everything for a while: the life of Ray in which the job is submitted must be known."""
+    with job_world() as world:
+        world.lead()
+        world.submit(submissionMode=mode)
+        world.until(lambda: bool(world.rays.lives))
+        (life,) = world.rays.lives.values()
+        life.ray.lie = (404, b"404: Not Found")
+        world.run(30.0)
+        life.ray.lie = None
+        world.until(lambda: len(world.runs) == 1)
+        lose_head(world, world.status["rayClusterName"])
+        world.run(400.0)
+        assert (world.state, world.status["reason"], len(world.runs)) == ("Failed", "JobRecordLost", 1)
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("other", MODES)
 def test_a_try_ends_in_the_mode_in_which_it_began(mode: str, other: str) -> None:

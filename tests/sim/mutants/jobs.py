@@ -160,7 +160,8 @@ def new_mode_at_once(patch: Patch) -> None:
 
 def wrong_time_stays(patch: Patch) -> None:
     """A time that a wrong clock wrote is counted from for ever."""
-    patch.setattr(deadlines, "is_to_come", lambda observed, text: False)
+    patch.setattr(deadlines, "is_to_come", lambda text, now: False)
+    patch.setattr(status, "is_to_come", lambda text, now: False)
 
 
 def shared_head_forgotten(patch: Patch) -> None:
