@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from rayfleet.api.meta import EVENTS, PODS, RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES, Resource
+from rayfleet.api.meta import EVENTS, GATEWAYS, HTTPROUTES, PODS, RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES, Resource
 from tests.parity.canonical import Json
 from tests.parity.owners.dashboard import Dashboard
 from tests.parity.owners.recording import Recording
+from tests.parity.owners.roads import Roads
 from tests.parity.owners.take_over import shortened
 from tests.parity.stage import CHILDREN, Stage, found
 from tests.parity.swift import SwiftClock
@@ -51,6 +52,7 @@ class Play:
     case: Recording
     dashboard: Dashboard
     clock: SwiftClock
+    roads: Roads
     owner: Json
     names: set[str] = field(default_factory=set)
 
@@ -78,7 +80,7 @@ class Play:
 
     async def children(self) -> list[Json]:
         """All that belongs to the object, at any remove, but for what other controllers made of it."""
-        kinds = [each for each in (RAYCLUSTERS, RAYJOBS, *CHILDREN) if each != self.resource]
+        kinds = [each for each in (RAYCLUSTERS, RAYJOBS, GATEWAYS, HTTPROUTES, *CHILDREN) if each != self.resource]
         lists = await asyncio.gather(*(self.stage.listed(kind, self.namespace) for kind in kinds))
         return [
             {"apiVersion": kind.api_version, "kind": kind.kind, **item}

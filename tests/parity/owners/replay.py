@@ -12,6 +12,7 @@ from rayfleet.api.crds import crds
 from rayfleet.api.meta import RAYCLUSTERS
 from rayfleet.kube.errors import Invalid
 from rayfleet.kubelet.hollow import Fate, Pod
+from tests.gateway.definitions import DEFINITIONS
 from tests.parity.canonical import Json
 from tests.parity.chronicle import chronicle
 from tests.parity.compare import compared, differences, grouped
@@ -22,6 +23,7 @@ from tests.parity.named import unnamed
 from tests.parity.owners.dashboard import Dashboard, Dashboards
 from tests.parity.owners.play import Manner, Play, manners
 from tests.parity.owners.recording import Recording, recording
+from tests.parity.owners.roads import Roads, open_roads
 from tests.parity.owners.status import told
 from tests.parity.owners.steps import steps_of, take
 from tests.parity.owners.submitters import judged, submitting
@@ -32,7 +34,12 @@ from tests.parity.steps import Step
 from tests.parity.swift import SwiftClock
 
 RATE, SLOWER = 3.0, 1.5  # seconds of the case in one of the machine's
-SHORT_LIVED = ("rayjob-active-deadline", "rayjob-deletion-rules-failed", "rayjob-shutdown-ttl")  # some seconds, and something is over
+SHORT_LIVED = (  # some seconds, and something is over
+    "rayjob-active-deadline",
+    "rayjob-deletion-rules-failed",
+    "rayjob-shutdown-ttl",
+    "rayservice-incremental",
+)
 QUIET = 2.0  # of the case's seconds: a status write may be held back for one
 PATIENCE = 90.0  # of the case's seconds
 SETTLED, REST = 20.0, 30.0  # of the case's seconds: until a call to Ray every 10 s is the most, and for how long they are counted then
@@ -40,7 +47,7 @@ EDGES = 2  # one more of each of two questions, where the time begins with one a
 AT_REST = {"RayService": 12, "RayJob": 6}  # calls to Ray a minute
 MINUTE_BEGAN = 5.0  # seconds ago: a time of `* * * * *` passes in the first long wait, and the next one not at once after it
 NAMED = Path(__file__).with_name("named_differences.tsv")
-SHARED = "rayjob-cluster-selector"
+SHARED, HELD = "rayjob-cluster-selector", "rayservice-incremental-rollback"
 
 
 @dataclass
@@ -71,12 +78,13 @@ async def replay_group(chosen: str, rate: float, names: list[str], directory: Pa
         stays = pod.metadata.namespace in pending and pod.metadata.label("ray.io/node-type") == "head"
         return Fate("Pending") if stays else judged(pod)
 
-    config, ground = configuration(chosen, directory), embedded_with(crds, clock.time)
+    config, ground = configuration(chosen, directory), embedded_with(lambda: (*crds(), *DEFINITIONS), clock.time)
     async with (
         stage(config, delay=0.1 / rate, clock=clock, on=ground, ray=dashboards, judge=judge) as place,
         submitting(place.client, dashboards.of, clock.time, hanging),
+        open_roads(place.client, [namespace_of(HELD)]) as roads,
     ):
-        plays = [opened(place, clock, dashboards, recording(name), known.get(name, Manner())) for name in names]
+        plays = [opened(place, clock, dashboards, roads, recording(name)) for name in names]
         return dict(zip(names, await asyncio.gather(*map(replay, plays)), strict=True))
 
 
@@ -84,10 +92,11 @@ def namespace_of(name: str) -> str:
     return f"parity-{name}"
 
 
-def opened(place: Stage, clock: SwiftClock, dashboards: Dashboards, case: Recording, manner: Manner) -> Play:
+def opened(place: Stage, clock: SwiftClock, dashboards: Dashboards, roads: Roads, case: Recording) -> Play:
+    manner = manners().get(case.name, Manner())
     dashboard = Dashboard(clock.time, manner.outcomes, manner.mood, manner.stuck)
     dashboards.of[namespace_of(case.name)] = dashboard
-    return Play(place, case, dashboard, clock, moved(case.owner, namespace_of(case.name)))
+    return Play(place, case, dashboard, clock, roads, moved(case.owner, namespace_of(case.name)))
 
 
 async def replay(play: Play) -> Outcome:

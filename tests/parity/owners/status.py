@@ -20,6 +20,7 @@ PLAIN = (
     "serviceStatus",
     "numServeEndpoints",
 )
+SHARES = ("targetCapacity", "trafficRoutedPercent")
 OF_CLUSTER = ("state", "availableWorkerReplicas", "desiredWorkerReplicas")
 
 
@@ -46,6 +47,7 @@ def of_condition(found: Json) -> str:
 def of_service(part: Json) -> Json:
     applications = {name: of_application(each) for name, each in (part.get("applicationStatuses") or {}).items()}
     found = {"cluster": part.get("rayClusterName"), "applications": applications, "rayClusterStatus": of_cluster(part)}
+    found |= {name: part.get(name) for name in SHARES}
     return {name: value for name, value in found.items() if value}
 
 

@@ -36,6 +36,12 @@ async def patch_beside_stuck_applications(play: Play, operations: list[Json]) ->
     await patch(play, operations)
 
 
+async def patch_half_way(play: Play, operations: list[Json]) -> None:
+    """The step at which the Gateways were held up is taken after it."""
+    await patch(play, operations)
+    play.roads.release(play.namespace)
+
+
 async def merge(play: Play, body: Json) -> None:
     await play.stage.client.patch(play.resource, play.name, play.namespace, body)
 
@@ -109,6 +115,7 @@ async def apply_again(play: Play, _: Json) -> None:
 DEEDS: dict[str, Callable[[Play, Any], Awaitable[None]]] = {
     "patch": patch,
     "patch, stuck": patch_beside_stuck_applications,
+    "patch half way": patch_half_way,
     "merge": merge,
     "wait": wait,
     "Ray": change_ray,
