@@ -16,7 +16,12 @@ from tests.gateway.proxy import application
 
 async def main(port: int, service_port: int) -> None:
     connector = aiohttp.TCPConnector(force_close=True, limit=0)
-    async with Client(in_cluster()) as client, heeding(client) as gateway, aiohttp.ClientSession(connector=connector) as session:
+    connection = in_cluster()
+    async with (
+        Client(connection) as client,
+        heeding(client, connection.namespace) as gateway,
+        aiohttp.ClientSession(connector=connector) as session,
+    ):
         runner = web.AppRunner(application(gateway, session, service_port))
         await runner.setup()
         await web.TCPSite(runner, "0.0.0.0", port).start()

@@ -71,9 +71,9 @@ class FakeGateway:
 
 
 @asynccontextmanager
-async def heeding(client: Client) -> AsyncIterator[FakeGateway]:
+async def heeding(client: Client, namespace: str | None = None) -> AsyncIterator[FakeGateway]:
     """One at work while this lasts."""
-    gateway = FakeGateway(client)
+    gateway = FakeGateway(client, namespace)
     task = asyncio.create_task(gateway.run())
     try:
         yield gateway

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rayfleet.rayservice import clusters, generations, plan, serve, traffic
+from rayfleet.rayservice import clusters, generations, incremental, plan, serve, steps, traffic
 from rayfleet.sim.service_shop import Broken
 from rayfleet.sim.service_storm import FAULTS, WRITES, storm
 
@@ -38,6 +38,9 @@ MISTAKES: dict[str, tuple[Any, str, Any]] = {
     "apps are not sent again after the head was lost (k#1420)": (serve, "reports", lambda details, config: True),
     "the old cluster is never deleted (k#2374)": (generations, "left", lambda observed, service, since: 1.0),
     "the first cluster is taken for the newest (k#4989)": (clusters, "is_made_for", lambda cluster, spec: True),
+    "a step is taken before the new cluster serves": (steps, "runs_all", lambda member, config: True),
+    "the old cluster is told the new config with its capacity (k#4189)": (plan, "resized", serve.deployment),
+    "an upgrade that has moved everything is not ended": (incremental, "is_over", lambda stand: False),
 }
 
 
