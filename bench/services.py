@@ -8,28 +8,50 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, NamedTuple
 
 from bench.figure import show
 from bench.ground import reachable
 from bench.stand import Stand, stand, until
 from rayfleet.api.crds import crds
 from rayfleet.api.meta import RAYCLUSTERS, RAYSERVICES
-from rayfleet.sim.service_specs import cluster_spec, document
+from rayfleet.sim.service_specs import cluster_spec, document, incremental
+from tests.gateway.controller import heeding
+from tests.gateway.definitions import DEFINITIONS
 from tests.parity.peer_definitions import peer_crds
 
 NAME, NAMESPACE = "shop", "default"
 SETTLED = 40.0  # seconds, by when Ray is asked every ten seconds only
 STATUS, PUT = "rayservices/status", "PUT /api/serve"
+STEPS = "an upgrade: steps (changes of the route, and Serve configs after the first)"
 PEER = {
     "start-up of two applications: status writes": "4",
-    "at rest: writes": "0",
+    "at rest: writes": "0; incremental: 59 a minute",
     "at rest: reads of the API server": "0",
     "at rest: calls to Ray a minute": "60",
-    "a zero-downtime upgrade: status writes": "3",
-    "a new operator after SIGKILL: writes": "2",
+    "an upgrade: status writes": "3",
+    STEPS: "",
+    "a new operator after SIGKILL: writes": "2; incremental: 40 in 40 s",
     "a new operator after SIGKILL: Serve configs sent": "1",
 }
+
+
+class Case(NamedTuple):
+    """`spec` is the service's, but for its cluster's; `more` are fields of that."""
+
+    definitions: tuple[dict[str, Any], ...]
+    spec: dict[str, Any] = {}
+    more: dict[str, Any] = {}
+
+    @property
+    def is_stepwise(self) -> bool:
+        return bool(self.spec)
+
+
+def cases() -> tuple[Case, ...]:
+    stepwise = Case((*crds(), *DEFINITIONS), {"upgradeStrategy": incremental(50, 25, 1)}, {"enableInTreeAutoscaling": True})
+    return Case(crds()), Case(peer_crds()), stepwise
 
 
 def main(words: list[str] | None = None) -> None:
@@ -46,11 +68,11 @@ def main(words: list[str] | None = None) -> None:
 
 
 def table(rest: float) -> None:
-    ours, theirs = (asyncio.run(one(definitions, rest)) for definitions in (crds(), peer_crds()))
-    print(f"  | figure (at rest: for {rest:g} s) | KubeRay | rayfleet | rayfleet, KubeRay's CRDs |")
-    print("  |---|---|---|---|")
+    found = [asyncio.run(one(case, rest)) for case in cases()]
+    print(f"  | figure (at rest: for {rest:g} s) | KubeRay | rayfleet | rayfleet, KubeRay's CRDs | rayfleet, incremental |")
+    print("  |---|---|---|---|---|")
     for told, number in PEER.items():
-        print(f"  | {told} | {number} | {ours[told]:g} | {theirs[told]:g} |", flush=True)
+        print(f"  | {told} | {number} | {' | '.join(f'{each[told]:g}' for each in found)} |", flush=True)
 
 
 def service(name: str, **spec: Any) -> dict[str, Any]:
@@ -58,11 +80,12 @@ def service(name: str, **spec: Any) -> dict[str, Any]:
     return {**made, "metadata": {"name": name, "namespace": NAMESPACE}}
 
 
-async def one(definitions: tuple[dict[str, Any], ...], rest: float) -> dict[str, float]:
+async def one(case: Case, rest: float) -> dict[str, float]:
     """The figures by name."""
-    async with stand(definitions) as place:
+    async with stand(case.definitions) as place, heeding(place.client) if case.is_stepwise else nullcontext():
         operator = place.start_operator()
-        await place.client.create(RAYSERVICES, service(NAME), NAMESPACE)
+        made = service(NAME, rayClusterConfig=cluster_spec(**case.more), **case.spec)
+        await place.client.create(RAYSERVICES, made, NAMESPACE)
         await until(lambda: is_ready(place, 1), 60.0)
         await asyncio.sleep(SETTLED)
         found = {"start-up of two applications: status writes": statuses(place, 0)}
@@ -71,11 +94,13 @@ async def one(definitions: tuple[dict[str, Any], ...], rest: float) -> dict[str,
         found["at rest: writes"] = len(place.writes(before))
         found["at rest: reads of the API server"] = len(place.asked(before)) - len(place.writes(before))
         found["at rest: calls to Ray a minute"] = round((place.calls() - calls).total() * 60 / rest, 1)
-        before = len(place.asked())
-        await place.client.patch(RAYSERVICES, NAME, NAMESPACE, {"spec": {"rayClusterConfig": cluster_spec(env="2")}})
-        await until(lambda: is_ready(place, 2), 90.0)
+        before, calls = len(place.asked()), place.calls()
+        await place.client.patch(RAYSERVICES, NAME, NAMESPACE, {"spec": {"rayClusterConfig": cluster_spec(env="2", **case.more)}})
+        await until(lambda: is_ready(place, 2), 150.0)
         await place.quiet()
-        found["a zero-downtime upgrade: status writes"] = statuses(place, before)
+        found["an upgrade: status writes"] = statuses(place, before)
+        routed = sum(each.resource == "httproutes" and each.verb == "patch" for each in place.writes(before))
+        found[STEPS] = routed + (place.calls() - calls)[PUT] - 1
         before, calls = len(place.asked()), place.calls()
         operator.kill()
         place.start_operator()
