@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rayfleet.api.meta import RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES, Resource
+from rayfleet.api.meta import RAYCLUSTERS, Resource
 from rayfleet.cli.failure import Failure
 from rayfleet.cli.options import api_options, client_of, connection_of, namespace_option
 from rayfleet.cli.output import dump_json, dump_yaml
+from rayfleet.cli.ray_kinds import RAY_KINDS, RAY_WORDS
 
 if TYPE_CHECKING:
     from rayfleet.diagnosis.finding import Diagnosis, Finding
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
 
 COLOURS = dict.fromkeys(("ready", "suspended", "running", "succeeded", "stopped"), "green")
 COLOURS |= dict.fromkeys(("starting", "deleting", "waiting", "retrying"), "yellow")
-KINDS = (RAYCLUSTERS, RAYSERVICES, RAYJOBS, RAYCRONJOBS)
-WORDS = {word: each for each in KINDS for name in (each.kind.lower(), each.plural) for word in (name, f"{name}.{each.group}")}
-WRITTEN = [f"{each.kind.lower()}/NAME" for each in KINDS]
+WRITTEN = [f"{each.kind.lower()}/NAME" for each in RAY_KINDS.values()]
 PODS_NAMED = 3
 
 
@@ -63,7 +62,7 @@ def command(target: str, output: str | None, namespace: str | None, **api: Any) 
 
 def meant(target: str) -> tuple[Resource, str]:
     word, slash, name = target.rpartition("/")
-    kind = WORDS.get(word.lower()) if slash else RAYCLUSTERS
+    kind = RAY_WORDS.get(word.lower()) if slash else RAYCLUSTERS
     if kind is None or not name:
         raise click.UsageError(f"{target!r} is not explained here; write a RayCluster's NAME or one of {', '.join(WRITTEN)}")
     return kind, name

@@ -16,19 +16,18 @@ from rayfleet.api.meta import (
     RAYCLUSTERS,
     RAYCRONJOBS,
     RAYJOBS,
-    RAYSERVICES,
     ROUTES,
     SERVICES,
     Resource,
 )
 from rayfleet.cli.failure import Failure
+from rayfleet.cli.ray_kinds import RAY_KINDS
 
 if TYPE_CHECKING:
     from rayfleet.api.config import Configuration
     from rayfleet.kube.client import Client
 
 Obj = dict[str, Any]
-KINDS = {each.kind: each for each in (RAYCLUSTERS, RAYJOBS, RAYSERVICES, RAYCRONJOBS)}
 OF_OTHERS = (RAYCLUSTERS, RAYJOBS, JOBS, ENDPOINTSLICES, GATEWAYS, HTTPROUTES)
 NEEDED = (PODS, SERVICES, RAYCLUSTERS)
 
@@ -85,7 +84,7 @@ async def as_applied(client: Client, file: Obj) -> Case:
     from rayfleet.cli.merge import merged, patch_for
     from rayfleet.kube.errors import NotFound
 
-    namespace, name, resource = file["metadata"]["namespace"], file["metadata"]["name"], KINDS[file["kind"]]
+    namespace, name, resource = file["metadata"]["namespace"], file["metadata"]["name"], RAY_KINDS[file["kind"]]
     try:
         found = await client.get(resource, name, namespace)
     except NotFound:

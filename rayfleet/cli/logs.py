@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rayfleet.api.meta import RAYCLUSTERS, Resource
 from rayfleet.cli.options import api_options, client_of, connection_of, namespace_option, state_of
+from rayfleet.cli.ray_kinds import RAY_WORDS
 
 if TYPE_CHECKING:
     from rayfleet.kube.client import Client
 
-CLUSTER_WORDS = ("raycluster", "rayclusters", "raycluster.ray.io", "rayclusters.ray.io")
+CLUSTER_WORDS = tuple(word for word, each in RAY_WORDS.items() if each == RAYCLUSTERS)
 POD_WORDS = ("pod", "pods", "po")
 
 
 @click.command()
-@click.argument("target", metavar="POD | raycluster/NAME")
+@click.argument("target", metavar="POD | KIND/NAME")
 @click.option("-c", "--container", metavar="NAME", help="Of which container; the first one by default.")
 @click.option("-f", "--follow", is_flag=True, help="Go on as lines come.")
 @click.option("-p", "--previous", is_flag=True, help="Of the container's life before its restart.")
@@ -37,26 +39,27 @@ def command(
     namespace: str | None,
     **api: Any,
 ) -> None:
-    """Print a Pod's log, or what the operator did for a RayCluster, and why.
+    """Print a Pod's log, or what the operator did for a RayCluster, RayService, RayJob or RayCronJob, and why.
 
     \b
     Examples:
       rayfleet logs one-head-x2k7p -f
       rayfleet logs raycluster/one
+      rayfleet logs rayservice/shop
       rayfleet logs raycluster/one --autoscaler -f
       rayfleet logs raycluster/one --monitor --tail 20
     """
     kind, name = kind_of(target)
-    if kind == "pod" and (monitor or autoscaler):
+    if kind != RAYCLUSTERS and (monitor or autoscaler):
         raise click.UsageError(f"--monitor and --autoscaler are of a RayCluster; write raycluster/NAME instead of {target}")
-    if kind == "raycluster" and (container or previous or (follow and monitor)):
+    if kind is not None and (container or previous or (follow and monitor)):
         raise click.UsageError("-c and --previous (and -f with --monitor) go with a Pod")
     connection = connection_of(**api)
     place = namespace or connection.namespace
 
     async def run() -> None:
         async with client_of(connection) as client:
-            if kind == "pod":
+            if kind is None:
                 await print_pod_log(client, place, name, container, follow=follow, previous=previous, tail=tail)
             elif monitor:
                 from rayfleet.cli.monitor_log import print_monitor_log
@@ -65,19 +68,19 @@ def command(
             else:
                 from rayfleet.cli.story import print_story
 
-                await print_story(client, state_of(api["state"]), place, name, follow=follow, tail=tail, sizes=autoscaler)
+                await print_story(client, state_of(api["state"]), kind, place, name, follow=follow, tail=tail, sizes=autoscaler)
 
     asyncio.run(run())
 
 
-def kind_of(target: str) -> tuple[str, str]:
-    """("pod" or "raycluster", the name)."""
+def kind_of(target: str) -> tuple[Resource | None, str]:
+    """None for a Pod, and the name."""
     word, slash, name = target.rpartition("/")
     if not slash or word in POD_WORDS:
-        return "pod", name
-    if word.lower() in CLUSTER_WORDS and name:
-        return "raycluster", name
-    raise click.UsageError(f"{target!r} has no log here; write a Pod's name or raycluster/NAME")
+        return None, name
+    if name and (kind := RAY_WORDS.get(word.lower())):
+        return kind, name
+    raise click.UsageError(f"{target!r} has no log here; write a Pod's name, raycluster/NAME, rayservice/NAME or rayjob/NAME")
 
 
 async def print_pod_log(

@@ -1,4 +1,4 @@
-"""What the operator did for one RayCluster, and why: its Events, and, in a local fleet, the operator's own log lines."""
+"""What the operator did for one object, and why: its Events, and, in a local fleet, the operator's own log lines."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rayfleet.api.meta import Resource
     from rayfleet.kube.client import Client
     from rayfleet.local.state import State
 
@@ -30,26 +31,25 @@ class Line(NamedTuple):
 
 
 async def print_story(
-    client: Client, state: State, namespace: str, name: str, *, follow: bool, tail: int | None, sizes: bool = False
+    client: Client, state: State, kind: Resource, namespace: str, name: str, *, follow: bool, tail: int | None, sizes: bool = False
 ) -> None:
-    """Oldest first; with `sizes` only what was done about the cluster's size. With `follow` until interrupted.
+    """Oldest first; with `sizes` only what was done about a cluster's size. With `follow` until interrupted.
 
-    Raises NotFound for a cluster of which nothing is known."""
-    from rayfleet.api.meta import RAYCLUSTERS
+    Raises NotFound for an object of which nothing is known."""
     from rayfleet.kube.errors import NotFound
 
     log = state.log("operator")
-    lines = await story_of(client, log, namespace, name, sizes)
+    lines = await story_of(client, log, namespace, name, sizes, kind.kind)
     if not lines:
-        await client.get(RAYCLUSTERS, name, namespace)
-        click.echo(f"Nothing was done for raycluster/{name} yet, or it is longer ago than Events are kept.", err=True)
+        await client.get(kind, name, namespace)
+        click.echo(f"Nothing was done for {kind.kind.lower()}/{name} yet, or it is longer ago than Events are kept.", err=True)
     for line in lines[-tail:] if tail else lines:
         click.echo(str(line))
     told = set(lines)
     while follow:
         await asyncio.sleep(STEP)
         try:
-            lines = await story_of(client, log, namespace, name, sizes)
+            lines = await story_of(client, log, namespace, name, sizes, kind.kind)
         except NotFound:
             continue
         for line in lines:
@@ -58,11 +58,11 @@ async def print_story(
         told.update(lines)
 
 
-async def story_of(client: Client, log: Path, namespace: str, name: str, sizes: bool = False) -> list[Line]:
+async def story_of(client: Client, log: Path, namespace: str, name: str, sizes: bool = False, kind: str = "RayCluster") -> list[Line]:
     from rayfleet.api.meta import EVENTS
 
     events = await client.list(EVENTS, namespace)
-    mine = [event for event in events if about(event) == ("RayCluster", name) and (not sizes or event.get("action") == RESIZE)]
+    mine = [event for event in events if about(event) == (kind, name) and (not sizes or event.get("action") == RESIZE)]
     return sorted({*map(told_by_event, mine), *told_by_log(log, f"{namespace}/{name}", SIZER if sizes else "")})
 
 

@@ -156,7 +156,8 @@ def below(obj: Obj, children: Sequence[Obj]) -> Iterator[Obj]:
         yield from found
         uids |= {child["metadata"]["uid"] for child in found if "uid" in child["metadata"]}
         claims |= {claim_name(child["metadata"]["name"]) for child in found if child.get("kind") == RAYCLUSTERS.kind}
-        left = [child for child in left if child not in found]
+        seen = set(map(id, found))
+        left = [child for child in left if id(child) not in seen]
 
 
 def is_claim(child: Obj, names: set[str]) -> bool:

@@ -183,6 +183,9 @@ def test_the_old_operator_s_own_pods_make_way_first_and_nobody_else_s() -> None:
     story.pods = [{"metadata": {"name": "old-head-x", "namespace": "lab", "uid": "p"}, "spec": {}, "status": {}}]
     first = story.look()
     assert [(type(each), each.name) for each in first.actions] == [(Delete, "old-head-x")]
+    story.pods = [{"metadata": {"name": "old-head-x", "uid": "p", "deletionTimestamp": "2030-01-01T00:00:00Z"}, "spec": {}, "status": {}}]
+    assert not any(isinstance(each, Create) and each.resource == RAYCLUSTERS for each in story.look().actions)
+    story.pods = []
     story.settle()
     assert story.cluster is not None
 

@@ -9,8 +9,11 @@ import pytest
 
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
+from rayfleet.api.meta import PODS
+from rayfleet.planning.actions import Create
 from rayfleet.sim.foresight import Change, foresee
-from rayfleet.sim.ideal import Refused, next_steps, render, uid_of
+from rayfleet.sim.ideal import Refused, next_steps, render, uid_of, world_of
+from rayfleet.sim.ideal_ray import IdealRay
 from rayfleet.sim.kubelet import running
 from rayfleet.sim.service_life import Story
 from rayfleet.sim.service_specs import CONFIG as APPLICATIONS
@@ -152,6 +155,14 @@ def test_another_cluster_takes_the_traffic_and_the_old_one_goes() -> None:
     rest = told(found)[4:]
     assert rest.index("call RayCluster PUT /api/serve/applications/") < rest.index("change Service") < rest.index("delete RayCluster")
     assert found[-1].name == children[0]["metadata"]["name"] and "its traffic has moved" in found[-1].why
+
+
+def test_what_hung_below_a_cluster_goes_with_it() -> None:
+    before, children = living(service())
+    after = {**before, "spec": {**before["spec"], "rayClusterConfig": cluster_spec(env="2")}}
+    world = world_of(after, CONFIG, NOW, children, IdealRay(NOW))
+    new = {step.name for step in world.lived() if isinstance(step, Create)}
+    assert {pod["metadata"]["name"] for pod in world.store.all(PODS)} <= new
 
 
 def test_an_upgrade_by_steps_is_told_step_by_step_to_its_end() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from deploy.generate import policies
 from rayfleet.api.policies import SpecPolicy
@@ -24,7 +25,7 @@ from tests.testbed.place import Place, cluster
 from tests.testbed.planes import NewControlPlane
 
 pytestmark = pytest.mark.testbed
-DEPLOY = Path(__file__).parents[2] / "deploy"
+DEPLOY, EXAMPLES = (Path(__file__).parents[2] / name for name in ("deploy", "examples"))
 CLUSTERS = "ray.io/v1/rayclusters"
 BAD_NAME = "a" * 54
 NUMBERS = count()  # of namespaces: the last one may still be going
@@ -39,7 +40,7 @@ def test_the_manifest_is_what_its_source_says(name: str) -> None:
 def guarded(new_control_plane: NewControlPlane) -> ControlPlane:
     """A control plane of its own, as policies bind the whole cluster; the users may do what a test gives them."""
     made = new_control_plane(users=("ann", "bob", "queue"))
-    made.kubectl("apply", "--filename", str(DEPLOY / "rayfleet.yaml"))
+    made.kubectl("apply", "--filename", str(DEPLOY / "rayfleet.yaml"), "--filename", str(DEPLOY / "old-clusters.yaml"))
     made.kubectl("wait", "--for=condition=Established", "--all", "customresourcedefinitions")
     return made
 
@@ -121,7 +122,8 @@ def test_of_every_kind_what_is_wrong_is_refused_and_what_is_good_is_not(place: P
 @pytest.mark.parametrize("place", ["rights"], indirect=True)
 def test_nobody_makes_by_way_of_a_cluster_what_they_could_not_make_themselves(place: Place) -> None:
     everything = ["get", "list", "create", "update", "patch", "delete"]
-    grant(place, "ray", ["ann", "bob", "queue"], ("ray.io", ["rayclusters", "rayjobs"], everything))
+    old_kind = ("cluster.ray.io", ["rayclusters"], everything)
+    grant(place, "ray", ["ann", "bob", "queue"], ("ray.io", ["rayclusters", "rayjobs"], everything), old_kind)
     grant(place, "pods", ["bob"], ("", ["pods", "services"], ["create"]))
 
     def make(user: str, body: dict[str, Any]) -> str:
@@ -134,12 +136,14 @@ def test_nobody_makes_by_way_of_a_cluster_what_they_could_not_make_themselves(pl
     assert make("bob", cluster("demo", 1)) == ""
     job = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "j"}, "spec": {"rayClusterSpec": cluster("x", 1)["spec"]}}
     assert "you may not create Pods" in make("ann", job) and make("bob", job) == ""
+    old = yaml.safe_load((EXAMPLES / "legacy" / "resource.yaml").read_text())
+    assert "you may not create Pods" in make("ann", old) and make("bob", old) == ""
     open_to_all = cluster("demo", 1)
     open_to_all["spec"]["headGroupSpec"]["enableIngress"] = True
     assert "you may not create Ingresses" in make("bob", open_to_all)
 
     def patch(user: str, *operations: dict[str, Any]) -> str:
-        words = ("patch", "raycluster", "old", "--namespace", place.name, "--type", "json", "--patch", json.dumps(operations))
+        words = ("patch", "rayclusters.ray.io", "old", "--namespace", place.name, "--type", "json", "--patch", json.dumps(operations))
         done = place.plane.try_kubectl(*words, user=user)
         return done.stderr if done.returncode else ""
 

@@ -78,6 +78,13 @@ def test_a_service_and_a_job_whose_head_crashes_lead_to_the_line_of_its_log(plac
         assert any("ValueError: no such address" in step["says"] for step in crash["why"])
 
 
+def test_what_was_done_for_a_service_is_told(place: Ward, run: Type) -> None:
+    made(place, "rayservices", "told", document()["spec"])
+    cluster = cluster_of(place, "told")
+    eventually(lambda: f"CreatedRayCluster: Created RayCluster {cluster}" in run("logs", "rayservice/told").output, 30.0, "it is told")
+    assert "rayservice/NAME" in run("logs", "deployment/x").output
+
+
 def cluster_of(place: Ward, owner: str) -> str:
     def look() -> str | None:
         items = place.send("GET", "/apis/ray.io/v1/namespaces/default/rayclusters")["items"]
