@@ -58,7 +58,6 @@ def target(each: Holding, launched: int, reduction: Reduction, instances: Iterab
     given_up = sum(1 for replica in each.coming if replica.name in cancelled) + reduction.fewer.get(name, 0)
     surplus = max(0, each.held - group.max_replicas)
     size = each.base + launched - max(0, given_up - surplus)
-    size = min(max(size, group.min_replicas), group.max_replicas)
     return Target(name, size, group.replicas, tuple(sorted({*kept, *done, *cancelled})), group.workers_to_delete)
 
 

@@ -21,7 +21,7 @@ from rayfleet.sim.world import OPERATOR, World
 
 
 class Sizes:
-    """Listens to a world. `excused`: Pods that may be ended with their work, as somebody else wanted that."""
+    """Listens to a world. `named`: Pods, by UID, that an operator named to go."""
 
     def __init__(self, world: World, rays: SizedRays) -> None:
         self.world = world
