@@ -8,6 +8,7 @@ all that binds is in the RayCluster or in Ray.
 from __future__ import annotations
 
 import logging
+import random
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -68,11 +69,14 @@ class Mind:
 class Loop:
     """What the controller's kind has outside of Kubernetes (`runtime.kind.Outside`). `gcs` carries the calls."""
 
-    def __init__(self, gcs: Gcs, clock: Clock, *, room: int = ROOM, rhythm: Rhythm = RHYTHM) -> None:
+    def __init__(
+        self, gcs: Gcs, clock: Clock, *, room: int = ROOM, rhythm: Rhythm = RHYTHM, dice: Callable[[], float] = random.random
+    ) -> None:
         self._gcs = gcs
         self._clock = clock
         self._minds: dict[Key, Mind] = {}
-        self._pool = Pool(self._ask, clock, room=room, rhythm=replace(rhythm, eager=self._is_eager), understand=self._understood)
+        rhythm = replace(rhythm, eager=self._is_eager)
+        self._pool = Pool(self._ask, clock, room=room, rhythm=rhythm, understand=self._understood, dice=dice)
         self._desk = self._pool.desk()
 
     def subscribe(self, listener: Callable[[Key], None]) -> None:
