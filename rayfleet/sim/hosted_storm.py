@@ -18,7 +18,7 @@ from rayfleet.api.config import Configuration
 from rayfleet.api.meta import PODS, RAYCLUSTERS, RAYJOBS, RAYSERVICES
 from rayfleet.kube.errors import ApiError
 from rayfleet.sim import manifests
-from rayfleet.sim.kubelet import key_of
+from rayfleet.sim.kubelet import is_ready, key_of
 from rayfleet.sim.seeds import run_seeds
 from rayfleet.sim.sized_ray import SizedRays, group_of
 from rayfleet.sim.sizes import Sizes, groups
@@ -141,7 +141,7 @@ def a_cluster_is_made_anew(storm: Storm) -> bool:
 
 
 def a_worker_fails(storm: Storm) -> bool:
-    victims = storm.workers(storm.name)
+    victims = [pod for pod in storm.workers(storm.name) if is_ready(pod)]
     if victims:
         storm.world.nodes.fail(storm.dice.choice(victims), "Evicted")
     return bool(victims)

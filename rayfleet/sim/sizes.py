@@ -8,6 +8,7 @@ Z4   no worker with work is deleted that was not named so, unless somebody else 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,15 +20,18 @@ from rayfleet.sim.sized_ray import SizedRays
 from rayfleet.sim.store import TERMINAL, Change, Obj, Request
 from rayfleet.sim.world import OPERATOR, World
 
+STALE = 60.0  # seconds that an operator may go on to act on a spec of before
+
 
 class Sizes:
-    """Listens to a world. `named`: Pods, by UID, that an operator named to go."""
+    """Listens to a world. `named`: Pods, by UID, that an operator named to go. `removed`: when a group last left a cluster's spec."""
 
     def __init__(self, world: World, rays: SizedRays) -> None:
         self.world = world
         self.rays = rays
         self.resizes = 0
         self.named: set[str] = set()
+        self.removed: dict[tuple[str, str], float] = {}
         world.store.auditors.append(self.check)
 
     def fail(self, rule: str, text: str) -> None:
@@ -37,6 +41,9 @@ class Sizes:
         raise error
 
     def check(self, request: Request, change: Change | None, error: ApiError | None) -> None:
+        if change is not None and change.resource == RAYCLUSTERS:
+            for gone in {each["groupName"] for each in groups(change.old or {})} - {each["groupName"] for each in groups(change.new)}:
+                self.removed[change.new["metadata"]["uid"], gone] = self.world.clock.now
         if change is None or not request.actor.startswith(OPERATOR):
             return
         if request.verb == "resize":
@@ -76,8 +83,9 @@ class Sizes:
         owner = self.world.store.get(RAYCLUSTERS, Key(request.namespace, pod["metadata"]["labels"][labels.CLUSTER]))
         if owner is None or owner["metadata"].get("deletionTimestamp"):
             return
-        group = pod["metadata"]["labels"].get(labels.GROUP)
-        if group in {each["groupName"] for each in groups(owner)} and request.name not in self.by_hand:
+        group = pod["metadata"]["labels"].get(labels.GROUP, "")
+        was_removed = self.world.clock.now - self.removed.get((owner["metadata"]["uid"], group), -math.inf) < STALE
+        if not was_removed and request.name not in self.by_hand:
             self.fail("Z4", f"{request} ends {len(node.tasks)} tasks")
 
     @property
