@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from typing import TYPE_CHECKING
 
 from rayfleet.autoscaling.decide import decide
 from rayfleet.autoscaling.values import Decision, Demand, Group, Instance, Memory, Policy
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 MUCH = 200
 """Shapes that wait, bundles and Pods together: about 10 ms of work."""
 
 
 class Judge:
-    """Has it decided. The process is made when it is first needed, and made again should it die."""
+    """Has it decided. The process is made when it is first needed, and made again should it die, for the next one who asks: whoever asked
+    before is told by BrokenExecutor."""
 
     def __init__(self, much: int = MUCH) -> None:
         self._much = much
@@ -26,14 +28,23 @@ class Judge:
     ) -> Decision:
         if weight(demand, instances) < self._much:
             return decide(demand, groups, instances, policy, memory, now)
+        from concurrent.futures import BrokenExecutor
+
+        beside = self._executor()
+        try:
+            return await asyncio.wrap_future(beside.submit(decide, demand, groups, instances, policy, memory, now))
+        except BrokenExecutor:
+            if self._beside is beside:
+                self._beside = None
+            raise
+
+    def _executor(self) -> ProcessPoolExecutor:
+        import multiprocessing
+        from concurrent.futures import ProcessPoolExecutor
+
         if self._beside is None:
             self._beside = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))  # a fork would copy gRPC's threads half way
-        try:
-            course = self._beside.submit(decide, demand, groups, instances, policy, memory, now)
-            return await asyncio.wrap_future(course)
-        except BrokenProcessPool:
-            self._beside = None
-            raise
+        return self._beside
 
     def close(self) -> None:
         if self._beside is not None:

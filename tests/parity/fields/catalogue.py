@@ -15,10 +15,10 @@ ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ("rayfleet/resources", "rayfleet/raycluster", "rayfleet/api/validation", "rayfleet/api/crds.py", "rayfleet/cli")
 ELSEWHERE = {
     "status.reason": "never written: conditions have reasons; what another operator left there is taken back",
-    "spec.autoscalerOptions.upscalingMode": "Ray's autoscaler reads it from the object",
-    "spec.autoscalerOptions.idleTimeoutSeconds": "Ray's autoscaler reads it from the object",
-    "spec.workerGroupSpecs.idleTimeoutSeconds": "Ray's autoscaler reads it from the object",
-    "spec.workerGroupSpecs.priority": "Ray's autoscaler reads it from the object",
+    "spec.autoscalerOptions.upscalingMode": "Ray's autoscaler reads it from the object, or `rayfleet/autoscaling/cluster.py` does",
+    "spec.autoscalerOptions.idleTimeoutSeconds": "Ray's autoscaler reads it from the object, or `rayfleet/autoscaling/cluster.py` does",
+    "spec.workerGroupSpecs.idleTimeoutSeconds": "Ray's autoscaler reads it from the object, or `rayfleet/autoscaling/cluster.py` does",
+    "spec.workerGroupSpecs.priority": "Ray's autoscaler reads it from the object, or `rayfleet/autoscaling/cluster.py` does",
 }
 
 
