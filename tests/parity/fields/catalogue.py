@@ -12,13 +12,17 @@ from rayfleet.api.model import Node, model_of
 from rayfleet.api.raycluster import RayCluster
 
 ROOT = Path(__file__).resolve().parents[3]
-SOURCES = ("rayfleet/resources", "rayfleet/raycluster", "rayfleet/api/validation", "rayfleet/api/crds.py", "rayfleet/cli")
+SOURCES = (
+    "rayfleet/resources",
+    "rayfleet/raycluster",
+    "rayfleet/autoscaling",
+    "rayfleet/api/validation",
+    "rayfleet/api/crds.py",
+    "rayfleet/api/scaler.py",
+    "rayfleet/cli",
+)
 ELSEWHERE = {
     "status.reason": "never written: conditions have reasons; what another operator left there is taken back",
-    "spec.autoscalerOptions.upscalingMode": "Ray's autoscaler reads it from the object, or `rayfleet/autoscaling/cluster.py` does",
-    "spec.autoscalerOptions.idleTimeoutSeconds": "Ray's autoscaler reads it from the object, or `rayfleet/autoscaling/cluster.py` does",
-    "spec.workerGroupSpecs.idleTimeoutSeconds": "Ray's autoscaler reads it from the object, or `rayfleet/autoscaling/cluster.py` does",
-    "spec.workerGroupSpecs.priority": "Ray's autoscaler reads it from the object, or `rayfleet/autoscaling/cluster.py` does",
 }
 
 
