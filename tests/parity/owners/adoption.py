@@ -12,13 +12,15 @@ from pathlib import Path
 
 from rayfleet.api.config import Configuration
 from rayfleet.api.crds import crds
-from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES, SERVICES
+from rayfleet.api.meta import GATEWAYS, HTTPROUTES, JOBS, PODS, RAYCLUSTERS, RAYCRONJOBS, RAYJOBS, RAYSERVICES, SERVICES
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import Invalid
 from rayfleet.kubelet.hollow import Fate, Pod
 from rayfleet.kubelet.status import time_text
 from rayfleet.runtime.clock import SYSTEM
 from rayfleet.sim.serve import Head
+from tests.gateway.controller import heeding
+from tests.gateway.definitions import DEFINITIONS
 from tests.parity.canonical import Json
 from tests.parity.configurations import configuration
 from tests.parity.grounds import embedded_with
@@ -31,8 +33,8 @@ from tests.parity.owners.standing import Moment
 from tests.parity.owners.submitters import judged
 from tests.parity.stage import KINDS, kubelet_of, open_namespace, operator, until
 
-RESOURCES = {**KINDS, **{each.kind: each for each in (RAYCLUSTERS, RAYJOBS, RAYSERVICES, RAYCRONJOBS)}}
-ORDER = ("RayJob", "RayCluster", "Service", "ServiceAccount", "Role", "RoleBinding", "Secret", "Job", "Pod")
+RESOURCES = {**KINDS, **{each.kind: each for each in (RAYCLUSTERS, RAYJOBS, RAYSERVICES, RAYCRONJOBS, GATEWAYS, HTTPROUTES)}}
+ORDER = ("RayJob", "RayCluster", "Service", "ServiceAccount", "Role", "RoleBinding", "Secret", "Gateway", "HTTPRoute", "Job", "Pod")
 OF_JOB_CONTROLLER = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
 MOODS = {
     ("rayservice-dashboard-errors", 1): "errors",
@@ -94,10 +96,11 @@ async def run(chosen: Sequence[Moment], config: Configuration) -> list[Seen]:
         return Fate("Pending") if stays else judged(pod)
 
     async with AsyncExitStack() as stack:
-        ground = await stack.enter_async_context(embedded_with(crds)(ledger))
+        ground = await stack.enter_async_context(embedded_with(lambda: (*crds(), *DEFINITIONS))(ledger))
         client = await stack.enter_async_context(Client(ground.user, user_agent="user"))
         kubelet = await stack.enter_async_context(Client(ground.kubelet, user_agent="kubelet"))
         await stack.enter_async_context(kubelet_of(kubelet, 0.01, judge))
+        await stack.enter_async_context(heeding(client))
         found = await asyncio.gather(*(Setting(client, moment, rays).erect() for moment in chosen))
         standing = [seen for seen in found if seen]
         for start in ("first", "second"):

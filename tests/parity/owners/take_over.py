@@ -21,7 +21,6 @@ from tests.parity.owners.status import told
 from tests.parity.take_over import Pool, events, known, lines, stood, times
 
 PREFIXES = ("rayservice-", "rayjob-", "raycronjob-")
-UPGRADING = "rayservice-incremental"  # of which only one that goes on is recorded, step by step
 STANDING = DIRECTORY.with_name("standing")
 OTHERS = ("operator-env2-no-zero-downtime",)
 WRITES = ("own", "clusters", "marks", "other")
@@ -35,8 +34,7 @@ def main() -> None:
     for case in sorted(source.iterdir()):
         if case.name.startswith(PREFIXES) or case.name in OTHERS:
             (DIRECTORY / f"{case.name}.json").write_text(lines(taken(case, operators[case.name])))
-            if not case.name.startswith(UPGRADING):
-                (STANDING / f"{case.name}.json").write_text(lines(standing(case)))
+            (STANDING / f"{case.name}.json").write_text(lines(standing(case)))
 
 
 def taken(case: Path, configuration: str) -> dict[str, Any]:
