@@ -11,7 +11,7 @@ from click.testing import Result
 
 from rayfleet.cli.output import dump_yaml
 from rayfleet.sim.service_specs import cluster_spec, document
-from tests.cli.explain.kubelet_words import crash_loop, well
+from tests.cli.explain.kubelet_words import crash_loop, unschedulable, well
 from tests.cli.explain.ward import Obj, Ward, pods_of, told, ward
 from tests.local.waiting import eventually
 
@@ -83,6 +83,23 @@ def test_what_was_done_for_a_service_is_told(place: Ward, run: Type) -> None:
     cluster = cluster_of(place, "told")
     eventually(lambda: f"CreatedRayCluster: Created RayCluster {cluster}" in run("logs", "rayservice/told").output, 30.0, "it is told")
     assert "rayservice/NAME" in run("logs", "deployment/x").output
+
+
+def test_a_submitter_that_no_node_takes_is_told_of_its_job(place: Ward, run: Type) -> None:
+    made(place, "rayjobs", "waits", {"entrypoint": "x", "rayClusterSpec": cluster_spec()})
+    status_of(place, "rayjobs", "waits", lambda status: "rayClusterName" in status)
+    owner = place.send("GET", "/apis/ray.io/v1/namespaces/default/rayjobs/waits")["metadata"]["uid"]
+    reference = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "waits", "uid": owner, "controller": True}
+    labels = {"ray.io/originated-from-crd": "RayJob"}
+    pod = {"metadata": {"labels": labels}, "spec": {"restartPolicy": "Never", "containers": [{"name": "ray-job-submitter", "image": "i"}]}}
+    meta = {"name": "waits", "namespace": "default", "labels": labels, "ownerReferences": [reference]}
+    place.create({"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": pod}}, "jobs")
+    path = "/api/v1/namespaces/default/pods?labelSelector=job-name%3Dwaits"
+    (found,) = eventually(lambda: place.send("GET", path)["items"], 30.0, "the Job has its Pod")
+    unschedulable(place, found, "0/3 nodes are available: 3 Insufficient cpu.")
+    shown = run("explain", "rayjob/waits")
+    assert shown.exit_code == 1
+    assert "No node takes the submitter. [Unschedulable]" in shown.output and "3 Insufficient cpu" in shown.output
 
 
 def cluster_of(place: Ward, owner: str) -> str:
