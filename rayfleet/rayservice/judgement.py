@@ -14,7 +14,7 @@ from rayfleet.ray.serve import Details
 from rayfleet.rayservice.clusters import Roles
 from rayfleet.rayservice.generations import has_room, timed_out
 from rayfleet.rayservice.observed import Member, Observed
-from rayfleet.rayservice.route import is_incremental, readiness
+from rayfleet.rayservice.route import is_incremental, judged
 from rayfleet.rayservice.suspension import is_complete
 
 MESSAGE_LIMIT = 1024
@@ -30,7 +30,7 @@ def conditions(observed: Observed, service: RayService, roles: Roles, applicatio
     yield upgrade(observed, service, roles, ready)
     yield rollback(service, roles, ready)
     if is_incremental(service) and not service.spec.suspend:
-        yield shortened(readiness(observed))
+        yield shortened(judged(observed))
     yield from suspension(observed, service)
 
 

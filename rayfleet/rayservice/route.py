@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from rayfleet.api import labels
 from rayfleet.api.gateway import GatewayView, RouteView
-from rayfleet.api.meta import GATEWAYS, HTTPROUTES, Condition
+from rayfleet.api.meta import GATEWAYS, HTTPROUTES, SERVICES, Condition
 from rayfleet.api.names import gateway_name, http_route_name, serve_service_name
 from rayfleet.api.rayservice import RayService
 from rayfleet.api.validation.ray_service import INCREMENTAL
+from rayfleet.planning.actions import scope_of
 from rayfleet.planning.clock import parse_rfc3339
 from rayfleet.planning.conditions import find
 from rayfleet.rayservice.observed import Observed
@@ -78,6 +79,17 @@ def lags(route: RouteView | None) -> bool:
         return False
     told = [each.observed_generation for parent in route.status.parents or () for each in parent.conditions or ()]
     return any(seen is not None and seen < route.metadata.generation for seen in told)
+
+
+def judged(observed: Observed) -> Condition:
+    """What is to be said: why something could not be made, else how those who look after the Gateway find it."""
+    name = observed.service.metadata.name
+    fronts = (scope_of(SERVICES, serve_service_name(member.name)) for member in observed.members)
+    for scope in (scope_of(GATEWAYS, gateway_name(name)), scope_of(HTTPROUTES, http_route_name(name)), *fronts):
+        backoff = observed.backoffs.get(scope)
+        if backoff is not None and backoff.event:
+            return Condition(CONDITION, "False", backoff.event, backoff.message)
+    return readiness(observed)
 
 
 def readiness(observed: Observed) -> Condition:

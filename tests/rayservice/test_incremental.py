@@ -10,8 +10,9 @@ import pytest
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import GATEWAYS, HTTPROUTES, RAYCLUSTERS
+from rayfleet.planning.backoff import Backoff
 from rayfleet.sim.service_life import Story, serving
-from rayfleet.sim.service_specs import CONFIG, incremental
+from rayfleet.sim.service_specs import CONFIG, NOW, incremental
 from tests.rayservice.step_by_step import begin, begun, capacities, live, spec, stepwise, until
 
 CHANGED = CONFIG.replace("shop.sums:app", "shop.sums:other")
@@ -218,6 +219,15 @@ def test_a_gateway_that_is_not_programmed_is_told_in_its_controllers_words() -> 
     story.settle()
     assert story.condition("GatewayReady") == ("False", "WaitingForGateway") and "no such class" in story.message("GatewayReady")
     assert story.weights[first] == 100 and story.look().done
+
+
+@pytest.mark.parametrize("scope", ["gateway/shop-gateway", "httproute/shop-httproute"])
+def test_a_name_that_is_somebody_elses_is_told(scope: str) -> None:
+    story = stepwise()
+    story.backoffs[scope] = Backoff(scope, 1, NOW + 600.0, "it belongs to somebody else", "NameConflict")
+    story, _ = begin(story)
+    assert story.condition("GatewayReady") == ("False", "NameConflict") and story.message("GatewayReady") == "it belongs to somebody else"
+    assert story.condition("Ready")[0] == "True"
 
 
 def test_a_step_is_not_followed_by_the_next_before_the_gateway_heeds_it() -> None:
