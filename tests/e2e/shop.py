@@ -15,13 +15,13 @@ PODS = "/api/v1/namespaces/default/pods"
 SERVICES = "/apis/ray.io/v1/namespaces/default/rayservices"
 MERGE = "application/merge-patch+json"
 
-# `fruit` says its word, and what the cluster was made with. Of two replicas one serves while the other is replaced: one alone is stopped
-# before there is another, and what has queued up by then Serve 2.60 does not work off.
+# `fruit` says its word, and what the cluster was made with. Of two replicas one serves while the other is replaced, and each takes whatever
+# comes: what has queued up for replicas that are full Serve 2.60 may not work off for minutes.
 SHOP = """
 import os
 from ray import serve
 
-@serve.deployment(ray_actor_options={"num_cpus": 0.1})
+@serve.deployment(ray_actor_options={"num_cpus": 0.1}, max_ongoing_requests=1000)
 class Word:
     def __init__(self, word):
         self.word = word

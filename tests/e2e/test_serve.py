@@ -1,4 +1,4 @@
-"""Real Ray Serve: two applications, and what becomes of requests while all that is below them changes.
+"""Real Ray Serve: two applications, what becomes of requests while all that is below them changes, and an application that is broken.
 
 The tests are told in their order; each begins with what the one before has left.
 """
@@ -13,12 +13,11 @@ from tests.e2e.fleet import GONE, READY, Ground
 from tests.e2e.shop import Load, Shop, config
 from tests.local.waiting import eventually
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.ray,
-    pytest.mark.namespaces,
-    pytest.mark.parametrize("site", ["laptop", "kubernetes"], indirect=True),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.ray, pytest.mark.namespaces]
+on_both = pytest.mark.parametrize("site", ["laptop", "kubernetes"], indirect=True)
+on_laptop = pytest.mark.parametrize("site", ["laptop"], indirect=True)
+IN_FLIGHT = 25
+"""More requests than that, half a second's, are never under way at one proxy."""
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +35,13 @@ def load(shop: Shop) -> Iterator[Load]:
     load.stop()
 
 
+@on_both
 def test_two_applications_come_up(shop: Shop) -> None:
     applications = shop.found()["status"]["activeServiceStatus"]["applicationStatuses"]
     assert {name: each["status"] for name, each in applications.items()} == {"fruit": "RUNNING", "sums": "RUNNING"}
 
 
+@on_both
 def test_a_cluster_is_replaced_under_load_and_no_request_fails(shop: Shop, load: Load) -> None:
     (first,) = shop.clusters()
     load.await_answers("fruit 1", 50)
@@ -50,6 +51,7 @@ def test_a_cluster_is_replaced_under_load_and_no_request_fails(shop: Shop, load:
     assert load.settled().failed() == {}, load.told()
 
 
+@on_both
 def test_the_operator_is_killed_in_the_middle_of_an_upgrade_and_no_request_fails(shop: Shop, load: Load) -> None:
     (first,) = shop.clusters()
     shop.edit(rayClusterConfig=shop.head_alone("3"))
@@ -60,12 +62,53 @@ def test_the_operator_is_killed_in_the_middle_of_an_upgrade_and_no_request_fails
     assert load.settled().failed() == {}, load.told()
 
 
-def test_a_config_changes_in_place_and_no_request_fails(shop: Shop, load: Load) -> None:
+@on_both
+def test_a_config_changes_in_place(shop: Shop, load: Load) -> None:
+    """What becomes of requests in the meantime is Serve's own business."""
     before = shop.clusters()
     shop.edit(serveConfigV2=config("pear"))
     load.await_answers("pear 3", 50)
     shop.await_ready()
     assert shop.clusters() == before
+    print(load.settled())
+
+
+@on_laptop
+def test_an_application_that_cannot_be_imported_tells_the_last_line_of_its_traceback(shop: Shop) -> None:
+    shop.edit(serveConfigV2=config(sums="broken:app"))
+    eventually(
+        lambda: shop.conditions()["Ready"]["status"] == "False" and "shelf" in shop.conditions()["Ready"]["message"], READY, "it is told"
+    )
+    ready = shop.conditions()["Ready"]
+    assert ready["reason"] == "ApplicationsNotRunning"
+    assert ready["message"] == "application sums is DEPLOY_FAILED: LookupError: the shelf is empty"
+
+
+@on_laptop
+def test_suspended_all_is_gone_and_resumed_it_serves_what_is_asked_for_by_then(shop: Shop, load: Load) -> None:
+    load.stop()
+    shop.edit(suspend=True)
+    eventually(lambda: shop.conditions()["Suspended"]["status"] == "True", GONE, "it is suspended")
+    code, services = shop.site.request("GET", "/api/v1/namespaces/default/services?labelSelector=ray.io/originated-from-cr-name=shop")
+    assert (code, services["items"], shop.clusters()) == (200, [], [])
+    shop.edit(suspend=False, serveConfigV2=config("plum"), rayClusterConfig=shop.kept("2"))
+    shop.await_ready()
+
+
+@on_laptop
+def test_a_head_dies_under_load_and_only_requests_at_its_own_proxy_are_lost(shop: Shop, load: Load) -> None:
+    cluster = shop.cluster()
+    cluster.await_ready(1)
+    before, workers = cluster.uids(), cluster.workers()
+    load.start()
+    load.await_answers("plum 2", 50)
+    cluster.lose(cluster.head())
+    eventually(lambda: [one for one in cluster.of("head") if one["metadata"]["uid"] not in before.values()], GONE, "another head")
+    cluster.await_ready(1)
+    lost = load.settled().failed()
+    eventually(lambda: shop.is_ready() and shop.found()["status"]["numServeEndpoints"] == 2, READY, "both proxies take requests")
+    load.await_answers("plum 2", load.told().counts["plum 2"] + 100)
     told = load.settled()
     print(f"{told.ended} requests: {told.counts}")
-    assert told.failed() == {}, told
+    assert told.failed() == lost and sum(lost.values()) <= IN_FLIGHT, told
+    assert cluster.workers() == workers
