@@ -129,6 +129,13 @@ def may_be_submitted(observed: Observed, job: RayJob) -> bool:
     return known is not None and known[0] == job.status.job_id
 
 
+def unknown_yet(observed: Observed, job: RayJob) -> bool:
+    """KubeRay calls a job running as soon as its cluster is ready: taken over from it, it may be still to be submitted."""
+    if job.status.job_status or job.spec.submission_mode == INTERACTIVE or may_be_submitted(observed, job):
+        return False
+    return observed.word is not None and isinstance(observed.word.answer, NotFound)
+
+
 def record_lost(observed: Observed, job: RayJob) -> bool:
     """Ray knows the job no longer, or lives another life than that in which the job may have been submitted."""
     due = deadlines.lost_at(observed, job)
@@ -222,6 +229,7 @@ HOLDS: Mapping[Finding, Question] = {
     Finding.DEADLINE_AND_GRACE: deadline_and_grace,
     Finding.PRE_RUNNING_DEADLINE: pre_running_deadline,
     Finding.CLUSTER_LOST: cluster_lost,
+    Finding.UNKNOWN_YET: unknown_yet,
     Finding.RECORD_LOST: record_lost,
     Finding.REFUSED: refused,
     Finding.SILENT: silent,

@@ -42,6 +42,7 @@ class Finding(StrEnum):
     REFUSED = "the job cannot be submitted"
     SILENT = "Ray has not answered for long"
     KNOWN = "Ray knows the job"
+    UNKNOWN_YET = "Ray does not know yet what another operator called running"
     NO_CLUSTER = "there is no cluster yet"
     READY = "the cluster is ready"
     READY_FOR_USER = "the cluster is ready, and its user submits"
@@ -114,6 +115,7 @@ TABLE: Mapping[State, Mapping[Finding, Step]] = {
         Finding.DEADLINE_AND_GRACE: Step(State.FAILED, reason="DeadlineExceeded"),
         Finding.DEADLINE: Step(State.RUNNING, Effect.STOP),
         Finding.CLUSTER_LOST: Step(State.FAILED, reason="ClusterLost"),
+        Finding.UNKNOWN_YET: Step(State.INITIALIZING),
         Finding.RECORD_LOST: Step(State.FAILED, reason="JobRecordLost"),
         Finding.SILENT: Step(State.FAILED, reason="JobStatusCheckTimeoutExceeded"),
         Finding.ALWAYS: Step(State.RUNNING, Effect.SERVE),

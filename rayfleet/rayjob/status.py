@@ -78,11 +78,12 @@ def initializing(observed: Observed, job: RayJob, step: Step) -> dict[str, Any]:
 
 
 def begun(observed: Observed, job: RayJob) -> dict[str, Any]:
-    """A new try: its names are written before anything of it is made. Names that are there already, of a job that could not go on, stay."""
+    """A new try: its names are written before anything of it is made. Names that are there already, of a job that could not go on or that
+    another operator has begun, stay."""
     meta, tries = job.metadata, parse_tries(job.metadata)
     number = next_number(tries)
     status = job.status
-    same = status.ray_cluster_name and status.job_deployment_status == State.INVALID
+    same = status.ray_cluster_name and status.job_deployment_status in (State.INVALID, State.RUNNING)
     stays = same or goes_on(observed, job)
     name = job.spec.cluster_selector.get(CLUSTER) or job_cluster_name(meta.name, meta.uid, number)
     given = named_id(job) or ("" if job.spec.submission_mode == INTERACTIVE else submission_id(meta.name, meta.uid, number))

@@ -347,3 +347,37 @@ def test_workers_go_before_the_cluster() -> None:
     assert found["suspend"] is True and found["template"] == head_template()
     life.live(30)
     assert life.clusters() == []
+
+
+def as_kuberay_left_it(life: Life) -> None:
+    """Running, although Ray has not heard of the job; and nothing says where it may be submitted."""
+    job = life.job
+    job["metadata"]["annotations"] = {}
+    job["status"] = {**job["status"], "jobDeploymentStatus": "Running", "message": ""}
+    life.put(RAYJOBS, job)
+    life.crash()
+
+
+def test_what_another_operator_calls_running_before_it_was_submitted_is_submitted_once() -> None:
+    life = Life(submissionMode="HTTPMode")
+    life.ready_in = None
+    life.live(2)
+    given = life.status["jobId"], life.status["rayClusterName"]
+    as_kuberay_left_it(life)
+    life.ready_in = 1.0
+    life.live(60)
+    assert (life.state, life.status["jobId"], life.status["rayClusterName"]) == ("Running", *given)
+    assert life.runs == [given[0]]
+
+
+def test_the_submitter_that_another_operator_made_has_the_time_it_takes() -> None:
+    life = Life(submissionMode="K8sJobMode")
+    submit, life.submit = life.submit, lambda obj, container: None  # type: ignore[method-assign]
+    life.live(10)
+    as_kuberay_left_it(life)
+    life.live(120)
+    assert life.state == "Initializing" and life.runs == []
+    life.submit = submit  # type: ignore[method-assign]
+    life.live(5)
+    assert (life.state, life.status["jobStatus"]) == ("Running", "PENDING")
+    assert len([each for each in life.objects if each[0] == JOBS]) == 1
