@@ -39,12 +39,12 @@ BROKEN = 'raise LookupError("the shelf is empty")\n'
 # Each request has a connection of its own and ten seconds, and no second try. A line says how many of the first ones have all ended,
 # and what came of all.
 LOAD = """
-import asyncio, collections, json, time
+import asyncio, collections, json, sys, time
 import aiohttp
 
 async def one(session, number, unended, counts):
     try:
-        async with session.get("http://shop-serve-svc:8000/fruit") as answer:
+        async with session.get(sys.argv[1]) as answer:
             text = await answer.text()
             counts[text if answer.status == 200 else f"failed: {answer.status}"] += 1
     except Exception as error:
@@ -114,8 +114,8 @@ class Shop:
         options = {"backend": "rocksdb"}
         return {"rayVersion": "2.60.0", "headGroupSpec": head, "workerGroupSpecs": workers, "gcsFaultToleranceOptions": options}
 
-    def open(self) -> None:
-        spec = {"serveConfigV2": config(), "rayClusterConfig": self.head_alone("1"), "rayClusterDeletionDelaySeconds": 2}
+    def open(self, **more: Any) -> None:
+        spec = {"serveConfigV2": config(), "rayClusterConfig": self.head_alone("1"), "rayClusterDeletionDelaySeconds": 2, **more}
         body = {"apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": "shop"}, "spec": spec}
         code, answer = self.site.request("POST", SERVICES, body)
         assert code == 201, answer
@@ -164,11 +164,11 @@ class Shop:
 class Load:
     """The client, in a Pod of its own, from the first answer on."""
 
-    def __init__(self, site: Ground) -> None:
-        self.site = site
+    def __init__(self, site: Ground, url: str = "http://shop-serve-svc:8000/fruit") -> None:
+        self.site, self.url = site, url
 
     def start(self) -> Load:
-        container = {"name": "load", "image": "any", "command": [sys.executable, "-c", LOAD]}
+        container = {"name": "load", "image": "any", "command": [sys.executable, "-c", LOAD, self.url]}
         pod = {
             "metadata": {"name": "load"},
             "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [container]},
