@@ -17,7 +17,7 @@ from rayfleet.api.meta import PODS, RAYCLUSTERS, Key
 from rayfleet.kube.errors import ApiError
 from rayfleet.sim.judge import Violation
 from rayfleet.sim.sized_ray import SizedRays
-from rayfleet.sim.store import TERMINAL, Change, Obj, Request
+from rayfleet.sim.store import TERMINAL, Change, Obj, Request, owner_uid
 from rayfleet.sim.world import OPERATOR, World
 
 STALE = 60.0  # seconds that an operator may go on to act on a spec of before
@@ -81,7 +81,7 @@ class Sizes:
         if node is None or not node.tasks or pod["metadata"].get("deletionTimestamp") or pod["status"]["phase"] in TERMINAL:
             return
         owner = self.world.store.get(RAYCLUSTERS, Key(request.namespace, pod["metadata"]["labels"][labels.CLUSTER]))
-        if owner is None or owner["metadata"].get("deletionTimestamp"):
+        if owner is None or owner["metadata"]["uid"] != owner_uid(pod) or owner["metadata"].get("deletionTimestamp"):
             return
         group = pod["metadata"]["labels"].get(labels.GROUP, "")
         was_removed = self.world.clock.now - self.removed.get((owner["metadata"]["uid"], group), -math.inf) < STALE
