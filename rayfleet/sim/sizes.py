@@ -3,7 +3,8 @@
 Z1   no size that it writes is above the group's maximum or below its minimum, in the version that it was tested against
 Z2   it writes sizes and names of Pods that go, and changes nothing else of the spec
 Z3   a Pod that it names is of that cluster, that life of it and that group, and its node has no work, or was let go by Ray
-Z4   no worker with work is deleted that was not named so, unless somebody else ended it
+Z4   no worker with work is deleted that was not named so, unless somebody else ended it. (A Pod that had not begun when it was named may
+     begin before it is deleted: no write can forbid that.)
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Sizes:
             return
         group = pod["metadata"]["labels"].get(labels.GROUP, "")
         was_removed = self.world.clock.now - self.removed.get((owner["metadata"]["uid"], group), -math.inf) < STALE
-        if not was_removed and request.name not in self.by_hand:
+        if not was_removed and pod["metadata"]["uid"] not in self.named and request.name not in self.by_hand:
             self.fail("Z4", f"{request} ends {len(node.tasks)} tasks")
 
     @property
