@@ -34,7 +34,9 @@ def wanted(observed: Observed, service: RayService, roles: Roles, config: ServeC
     if second is None:
         return Wanted({active.name: ALL}, {active.name: ALL})
     step = step_of(observed, service, roles, active, second, config)
-    return Wanted(shares_of(observed, active, second, step, roles.leaving is not None), {active.name: step.first, second.name: step.second})
+    waits = {roles.pending.name: 0} if roles.pending is not None and roles.pending is not second else {}
+    capacities = {active.name: step.first, second.name: step.second, **waits}
+    return Wanted(shares_of(observed, active, second, step, roles.leaving is not None), capacities)
 
 
 def shares_of(observed: Observed, active: Member, second: Member, step: Step, back: bool) -> dict[str, int]:

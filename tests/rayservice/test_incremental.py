@@ -10,7 +10,9 @@ import pytest
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import GATEWAYS, HTTPROUTES, RAYCLUSTERS
+from rayfleet.api.rayservice import RayService
 from rayfleet.planning.backoff import Backoff
+from rayfleet.resources.ray_service import service_cluster
 from rayfleet.sim.service_life import Story, serving
 from rayfleet.sim.service_specs import CONFIG, NOW, incremental
 from tests.rayservice.step_by_step import begin, begun, capacities, live, spec, stepwise, until
@@ -136,6 +138,20 @@ def test_a_third_spec_waits_until_the_second_cluster_has_given_everything_back()
     story.serve(third)
     live(story, 150)
     assert story.weights == {third: 100} and story.names == [third]
+
+
+def test_a_third_cluster_that_another_operator_made_has_no_replicas_until_the_second_has_gone_back() -> None:
+    story, first, second = begun()
+    until(story, second, 50)
+    story.edit(rayClusterConfig=spec(env="3"))
+    service = story.observed().service
+    assert isinstance(service, RayService)
+    made = service_cluster(service, "shop-third", Configuration(), "", "")
+    story.clusters["shop-third"] = {**made, "metadata": {**made["metadata"], "uid": "third", "resourceVersion": "1", "generation": 1}}
+    story.serve("shop-third")
+    assert capacities(story)[-1] == ("shop-third", 0) and set(story.weights) == {first, second}
+    live(story, 300)
+    assert story.weights == {"shop-third": 100} and story.names == ["shop-third"]
 
 
 def test_a_third_spec_before_there_was_any_traffic_takes_the_place_at_once() -> None:
