@@ -28,6 +28,8 @@ def report(decision: Decision, instances: Iterable[Instance], hosts: dict[str, i
             details = NOT_JOINED[each.state]
             state.pending_instances.add(ray_node_type_name=each.group, instance_type_name=each.group, instance_id=each.pod, details=details)
     for infeasible in decision.infeasible:
+        if infeasible.waits:
+            continue  # Ray may fail what it is told is infeasible, and this runs when others have ended
         if infeasible.request is not None:
             fill(state.infeasible_resource_requests.add(), infeasible.request)
         elif infeasible.gang is not None:
