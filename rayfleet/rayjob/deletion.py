@@ -10,10 +10,11 @@ from rayfleet.api import labels
 from rayfleet.api.meta import JOBS, RAYCLUSTERS, RAYJOBS
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
 from rayfleet.api.rayjob import RayJob
-from rayfleet.api.validation.ray_job import DELETE_CLUSTER, DELETE_NONE, DELETE_SELF, DELETE_WORKERS
+from rayfleet.api.validation.ray_job import DELETE_CLUSTER, DELETE_NONE, DELETE_SELF, DELETE_WORKERS, K8S_JOB
 from rayfleet.planning.actions import Action, AddFinalizer, Delete, Patch, Subject
 from rayfleet.planning.finalizer import SCOPE, held, released
 from rayfleet.planning.plan import Plan
+from rayfleet.ray.answer import NotFound
 from rayfleet.rayjob import deadlines
 from rayfleet.rayjob.cluster import NOUNS, delete
 from rayfleet.rayjob.observed import Observed
@@ -37,11 +38,28 @@ def release(observed: Observed) -> Plan:
         return Plan()
     begun = deadlines.time_of(job.metadata.deletion_timestamp)
     over = not isinstance(job, RayJob) or job.status.job_deployment_status in (State.COMPLETE, State.FAILED, State.SUSPENDED)
+    left = begun + deadlines.DELETION_GRACE - observed.now
+    if isinstance(job, RayJob) and not over and left > 0 and may_submit_elsewhere(observed, job):
+        return Plan(tuple(submitter_goes(observed)), None, max(left, 0.1))
     if isinstance(job, RayJob) and not over and not stop_settled(observed, job, begun, deadlines.DELETION_GRACE):
-        return Plan((), None, max(begun + deadlines.DELETION_GRACE - observed.now, 0.1), (), tuple(plan_stop(observed, job)))
+        return Plan((), None, max(left, 0.1), (), tuple(plan_stop(observed, job)))
     if wait := observed.held_back(SCOPE):
         return Plan(requeue_after=wait)
     return Plan((released(RAYJOBS, job.metadata, labels.JOB_FINALIZER, "nothing of its Ray job runs on"),))
+
+
+def may_submit_elsewhere(observed: Observed, job: RayJob) -> bool:
+    """Is there, or was there a moment ago, a submitter that may still submit to a cluster that stays? It outlives its Job by a little."""
+    known = observed.submitted_to
+    fenced = known is not None and known[0] == job.status.job_id
+    unheard = observed.word is None or isinstance(observed.word.answer, NotFound)
+    return bool(job.spec.cluster_selector) and job.spec.submission_mode == K8S_JOB and fenced and unheard
+
+
+def submitter_goes(observed: Observed) -> Iterator[Action]:
+    found = observed.submitter
+    if found is not None and not found.terminating and not observed.held_back(f"delete/{JOBS.kind}"):
+        yield delete(JOBS, found, "the RayJob is deleted before its job was submitted")
 
 
 def policies(observed: Observed, job: RayJob) -> Iterator[tuple[float, str]]:

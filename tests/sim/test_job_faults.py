@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rayfleet.api import labels
-from rayfleet.api.meta import PODS, RAYCLUSTERS, RAYJOBS
+from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYJOBS
 from rayfleet.sim.job_storm import NAME
 from rayfleet.sim.kubelet import PENDING, READY, key_of
 from rayfleet.sim.manifests import cluster, group
@@ -194,6 +194,19 @@ def test_a_refusal_that_says_nothing_against_the_job_is_not_its_failure(code: in
         life.ray.post = post  # type: ignore[method-assign]
         world.run(120.0)
         assert (world.state, world.status["jobStatus"], len(world.runs)) == ("Complete", "SUCCEEDED", 1)
+
+
+def test_a_job_that_is_deleted_before_its_submitter_submits_does_not_run_on_a_cluster_of_others() -> None:
+    with job_world() as world:
+        world.lead()
+        world.apply(cluster("shared"))
+        world.run(BOOT + 10.0)
+        world.submit(clusterSelector={labels.CLUSTER: "shared"}, submissionMode="K8sJobMode")
+        world.until(lambda: bool(world.store.all(JOBS)))
+        world.delete(RAYJOBS, NAME)
+        world.run(60.0)
+        (life,) = world.rays.lives.values()
+        assert world.store.all(RAYJOBS) == [] and all(job["status"] == "STOPPED" for job in life.ray.jobs.values())
 
 
 def test_a_job_that_another_controller_manages_is_left_alone() -> None:
