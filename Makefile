@@ -36,8 +36,9 @@ test: env testbed ## everything, with each part's share of the time
 	$(PY) tests/run_parts.py
 
 SEEDS ?= 5000
-sim: env ## any number of storms on all processors: make sim SEEDS=N
-	$(PY) -m rayfleet.sim.many $(SEEDS) 0 12
+KIND ?= clusters
+sim: env ## any number of storms on all processors: make sim SEEDS=N KIND=clusters|jobs|services|cronjobs
+	$(PY) -m rayfleet.sim.many $(SEEDS) 0 12 $(KIND)
 
 parity: env ## every kind against what KubeRay was recorded to make of it; a table at the end
 	$(PY) -m pytest tests/parity

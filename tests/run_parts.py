@@ -17,6 +17,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 PYTEST = [sys.executable, "-m", "pytest", "--durations=3"]
+STORMS = [sys.executable, "-m", "rayfleet.sim.many"]
 PURE = [
     "rayfleet/api",
     "rayfleet/planning",
@@ -58,7 +59,13 @@ PARTS: dict[str, list[list[str]]] = {
             "tests/docs",
         ]
     ],
-    "simulator": [[*PYTEST, "tests/sim"], [sys.executable, "-m", "rayfleet.sim.many", "4500", "250", "11112"]],
+    "simulator": [
+        [*PYTEST, "tests/sim"],
+        [*STORMS, "1500", "250", "11112", "clusters"],
+        [*STORMS, "700", "1000", "11112", "jobs"],
+        [*STORMS, "160", "3000", "1112", "services"],
+        [*STORMS, "120", "100", "1112", "cronjobs"],
+    ],
     "client and runtime": [[*PYTEST, "tests/kube", "tests/runtime", "-m", "not testbed"]],
     "embedded API": [[*PYTEST, "tests/apiserver", "tests/conformance", "-m", "not testbed"]],
     "parity": [[*PYTEST, "tests/parity", "tests/gateway", "-m", "not testbed"]],

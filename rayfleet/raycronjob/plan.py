@@ -16,7 +16,7 @@ from rayfleet.api.raycronjob import RayCronJob
 from rayfleet.api.rayjob import RayJob, RayJobSpec
 from rayfleet.api.validation import validate_cron_job
 from rayfleet.api.validation.ray_cron_job import FORBID, REPLACE
-from rayfleet.planning.actions import Action, Create, Delete, Subject
+from rayfleet.planning.actions import Action, Create, Delete, Fence, Subject
 from rayfleet.planning.clock import is_to_come, parse_rfc3339, rfc3339
 from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.raycronjob import policy, schedule
@@ -83,7 +83,14 @@ def begin(observed: Observed, cron: RayCronJob, jobs: tuple[RayJob, ...], due: f
         return []
     if running and how == REPLACE:
         return [remove(job, "the next job is due") for job in running if not job.metadata.deletion_timestamp]
-    return [create(cron, due)]
+    return [newest(cron), create(cron, due)]
+
+
+def newest(cron: RayCronJob) -> Fence:
+    """The API is asked first: from an old copy a time that was dealt with, and whose job is gone again, would look due."""
+    meta = cron.metadata
+    reason = "a job is made by the newest copy only"
+    return Fence(RAYCRONJOBS, meta.namespace, meta.name, meta.resource_version, {}, SCOPE, reason)
 
 
 def create(cron: RayCronJob, due: float) -> Create:

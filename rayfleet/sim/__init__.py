@@ -16,6 +16,7 @@ storm       random faults for a while, then silence
 scenarios   stories, and transcript their words: tests/transcripts/*.golden
 job_storm   the same for a RayJob: job_chaos is what befalls it, job_rules what must hold; many: storms of any kind on all processors
 serve_storm the same for a RayService: serve_chaos, serve_rules; shop_front its proxies and customers, slices where Services lead
+cron_storm  the same for a RayCronJob
 job_life    one RayJob on a few objects, without a control plane: for tests that say what Ray does
 serve       a Serve on every head; service_life: one RayService with it, service_shop: one that goes on by itself, service_storm: faults
 gcs         a head's GCS that says what it is told to, over real gRPC

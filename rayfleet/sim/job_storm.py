@@ -246,8 +246,8 @@ def bury(world: World, rules: JobRules) -> None:
 
 
 CALLS = (
-    *("create rayclusters", "create jobs", "create services", "patch rayjobs", "patch status"),
-    *("delete rayclusters", "delete jobs", "get rayjobs", "submit ray", "stop ray"),
+    *("create rayclusters", "create services", "patch rayjobs", "patch status"),
+    *("delete rayclusters", "get rayjobs", "submit ray"),
 )
 SORT = Sort(
     storm,

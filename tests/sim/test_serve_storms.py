@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import pytest
 
+from rayfleet.api.meta import RAYSERVICES
+from rayfleet.sim.judge import Violation
 from rayfleet.sim.serve_storm import storm
+from tests.sim.mutants.services import MUTANTS, Mutant
+
+MOST_STORMS = 25
 
 
 @pytest.mark.parametrize("leaders", [1, 2])
@@ -18,3 +23,21 @@ def test_storms_end_with_one_cluster_that_serves_and_in_silence(leaders: int) ->
 
 def test_the_same_seed_gives_the_same_storm() -> None:
     assert storm(7, 2).trace == storm(7, 2).trace
+
+
+def broken_by(mutant: Mutant, leaders: int, seed: int) -> str:
+    """The invariant that breaks first with this seed, "" when all hold."""
+    with pytest.MonkeyPatch.context() as patch:
+        planner = mutant(patch)
+        try:
+            storm(seed, leaders, planners={RAYSERVICES: planner} if planner else None)
+        except Violation as violation:
+            return str(violation).partition(":")[0]
+    return ""
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_the_mutant_is_killed(mutant: Mutant) -> None:
+    proof = MUTANTS[mutant]
+    found = (broken_by(mutant, proof.leaders, seed) for seed in range(proof.first, proof.first + MOST_STORMS))
+    assert proof.invariant in found, f"{mutant.__name__} lives: {mutant.__doc__}"

@@ -68,29 +68,6 @@ def any_cluster_will_do(patch: Patch) -> None:
     patch.setattr(clusters, "is_made_for", lambda cluster, spec: True)
 
 
-def gone_before_its_traffic(patch: Patch) -> None:
-    """The old cluster goes at once, whatever still leads to it."""
-    patch.setattr(generations, "left", lambda observed, service, since: 0.0)
-    patch.setattr(generations, "has_endpoints", lambda observed, member: False)
-    patch.setattr(clusters, "has_endpoints", lambda observed, member: False)
-
-
-def taken_back_unseen(patch: Patch) -> None:
-    """The hash of the config is written only after Ray has shown that it took it."""
-    real = serve.deployment
-
-    def deployment(*given: Any) -> Any:
-        found = real(*given)
-        return replace(found, mark=None) if found.call else found
-
-    patch.setattr(core, "deployment", deployment)
-
-
-def wrong_time_stays(patch: Patch) -> None:
-    """A mark that a wrong clock wrote is counted from for ever."""
-    patch.setattr(generations, "is_to_come", lambda text, now: False)
-
-
 def never_suspended(patch: Patch) -> Planner:
     """A suspended service goes on (all that it made goes, and comes again)."""
 
@@ -124,7 +101,7 @@ def talks_at_rest(patch: Patch) -> Planner:
     def changed(observed: Observed, plan: Plan) -> Plan:
         found = observed.service
         if found.metadata.deletion_timestamp or plan.status is not None or plan.actions:
-            return plan
+            return replace(plan, requeue_after=30.0)
         write = StatusWrite({"serviceStatus": f"looked at {observed.now}"}, found.metadata.resource_version, True, "looked")
         return replace(plan, status=write, requeue_after=30.0)
 
@@ -146,17 +123,6 @@ def generation_unwritten(patch: Patch) -> Planner:
 def no_uid(patch: Patch) -> Planner:
     """A delete names no UID."""
     return each(lambda action: replace(action, uid="") if isinstance(action, Delete) else action)
-
-
-def service_of_others(patch: Patch) -> Planner:
-    """A cluster is deleted by its name, whoever's it is."""
-
-    def changed(observed: Observed, plan: Plan) -> Plan:
-        own = [found for found in observed.services if not found.terminating]
-        stranger = [replace(action, name="stranger") for action in plan.actions if isinstance(action, Delete)]
-        return replace(plan, actions=(*plan.actions, *stranger)) if own else plan
-
-    return planner(changed)
 
 
 def ownerless_cluster(patch: Patch) -> Planner:
@@ -194,15 +160,11 @@ MUTANTS: dict[Mutant, Proof] = {
     apps_forgotten: Proof("L1"),
     old_cluster_stays: Proof("L1"),
     any_cluster_will_do: Proof("L1"),
-    gone_before_its_traffic: Proof("V3"),
-    taken_back_unseen: Proof("L1"),
-    wrong_time_stays: Proof("L1"),
-    never_suspended: Proof("L1"),
+    never_suspended: Proof("S10", first=1),
     sent_at_each_look: Proof("W1"),
     talks_at_rest: Proof("W1"),
-    generation_unwritten: Proof("L1"),
+    generation_unwritten: Proof("W2"),
     no_uid: Proof("S3"),
-    service_of_others: Proof("S3"),
     ownerless_cluster: Proof("S3"),
     untested_mark: Proof("S15"),
     turned_service_stays: Proof("L1"),
