@@ -37,13 +37,14 @@ class Task:
 
 @dataclass
 class Node:
-    """`pod` is the Pod's UID. `let_go`: a drain was accepted."""
+    """`pod` is the Pod's UID, `joined` the time. `let_go`: a drain was accepted."""
 
     id: bytes
     pod: str
     name: str
     group: str
     cpus: float
+    joined: float
     idle_since: float
     tasks: list[Task] = field(default_factory=list)
     let_go: bool = False
@@ -137,7 +138,7 @@ class SizedRays:
     def joined(self, pod: Obj) -> Node:
         meta, group = pod["metadata"], group_of(pod)
         cpus = 0.0 if group == labels.HEAD_GROUP else float(pod["spec"]["containers"][0]["resources"]["limits"]["cpu"])
-        return Node(self.dice.randbytes(28), meta["uid"], meta["name"], group, cpus, self.world.clock.now)
+        return Node(self.dice.randbytes(28), meta["uid"], meta["name"], group, cpus, self.world.clock.now, self.world.clock.now)
 
     def lose(self, uid: str, node: Node) -> None:
         if not node.dead:
