@@ -3,7 +3,7 @@
 S9   no more than two of its clusters live. Of two operators at once each may have made one that the other had not heard of: then it is
      one more, and not for long (L1)
 S10  no cluster is made for a suspended service
-V1   a config goes to a cluster that is made for the spec that it came with
+V1   a config goes to a cluster that is made for the spec that it came with, or that runs it already
 V2   traffic is moved only to a cluster that serves, as long as the one that has it serves
 V3   no request is lost while nothing has befallen the clusters that the service is led to
 """
@@ -131,6 +131,8 @@ class ServeRules(Judge):
         if not isinstance(made, RayCluster):
             return
         wanted = document.get("applications")
+        if next((told["applications"] for to, told in reversed(self.world.rays.serve.puts) if to == name), None) == wanted:
+            return
         for config, spec, strategy in self.specs:
             fits = strategy == "None" or is_made_for(made, spec) or lacks_only_groups(made, spec)
             if fits and config.get("applications") == wanted:
