@@ -15,6 +15,7 @@ from rayfleet.api.validation import validate_cluster
 from tests.api.manifests import encoded
 from tests.api.test_acceptance import errors
 
+LOCAL = Configuration(feature_gates={"GCSFaultToleranceEmbeddedStorage": True})  # as `rayfleet up` has it
 EXAMPLES = Path(__file__).parents[2] / "examples"
 OBJECTS = [
     pytest.param(document, id=f"{path.stem}-{index}")
@@ -28,4 +29,4 @@ OBJECTS = [
 def test_an_example_is_good(document: dict[str, Any]) -> None:
     assert unknown_fields(encoded(document)) == () and errors(document) == []
     whole = load(encoded(document))
-    assert not isinstance(whole, RayCluster) or validate_cluster(whole, Configuration()) == ()
+    assert not isinstance(whole, RayCluster) or validate_cluster(whole, LOCAL) == ()

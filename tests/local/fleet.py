@@ -35,7 +35,8 @@ class Fleet:
         return done.stdout + (done.stderr if code else "")
 
     def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "rayfleet", *words, "--state", str(self.state.path)]
+        options = words.index("--") if "--" in words else len(words)  # what follows is another program's
+        return [sys.executable, "-m", "rayfleet", *words[:options], "--state", str(self.state.path), *words[options:]]
 
     def up(self, *words: str) -> str:
         return self.run("up", "--auth", self.auth, *words)
