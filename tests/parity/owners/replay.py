@@ -33,19 +33,21 @@ from tests.parity.stage import Stage, open_namespace, stage, until
 from tests.parity.steps import Step
 from tests.parity.swift import SwiftClock
 
-RATE, SLOWER = 3.0, 1.5  # seconds of the case in one of the machine's
+RATE, SLOWER = 2.5, 1.5  # seconds of the case in one of the machine's
 SHORT_LIVED = (  # some seconds, and something is over
     "rayjob-active-deadline",
     "rayjob-deletion-rules-failed",
     "rayjob-shutdown-ttl",
     "rayservice-incremental",
 )
+APART = 0.3  # of the machine's seconds between the beginnings of two cases: all at once would keep each other waiting
 QUIET = 2.0  # of the case's seconds: a status write may be held back for one
 PATIENCE = 90.0  # of the case's seconds
 SETTLED, REST = 20.0, 30.0  # of the case's seconds: until a call to Ray every 10 s is the most, and for how long they are counted then
 EDGES = 2  # one more of each of two questions, where the time begins with one and ends with one
 AT_REST = {"RayService": 12, "RayJob": 6}  # calls to Ray a minute
 MINUTE_BEGAN = 5.0  # seconds ago: a time of `* * * * *` passes in the first long wait, and the next one not at once after it
+NOTHING = '"target_capacity":0}'
 NAMED = Path(__file__).with_name("named_differences.tsv")
 SHARED, HELD = "rayjob-cluster-selector", "rayservice-incremental-rollback"
 
@@ -85,7 +87,7 @@ async def replay_group(chosen: str, rate: float, names: list[str], directory: Pa
         open_roads(place.client, [namespace_of(HELD)]) as roads,
     ):
         plays = [opened(place, clock, dashboards, roads, recording(name)) for name in names]
-        return dict(zip(names, await asyncio.gather(*map(replay, plays)), strict=True))
+        return dict(zip(names, await asyncio.gather(*(replay(play, APART * n) for n, play in enumerate(plays))), strict=True))
 
 
 def namespace_of(name: str) -> str:
@@ -99,7 +101,8 @@ def opened(place: Stage, clock: SwiftClock, dashboards: Dashboards, roads: Roads
     return Play(place, case, dashboard, clock, roads, moved(case.owner, namespace_of(case.name)))
 
 
-async def replay(play: Play) -> Outcome:
+async def replay(play: Play, delay: float) -> Outcome:
+    await asyncio.sleep(delay)
     await open_namespace(play.stage.client, play.namespace)
     if play.case.name == SHARED:
         await share(play)
@@ -186,10 +189,16 @@ def paired(recorded: list[Json], ours: list[Json]) -> list[Json]:
 
 
 def acted(play: Play, number: int, mark: int) -> Iterator[str]:
-    """The same thing again and again counts once here."""
-    ours, recorded = (collapsed(iter(acts)) for acts in (map(play.anonymous, play.dashboard.acts[mark:]), play.case.acts[number]))
+    """The same thing again and again counts once here, and a capacity of nothing that the same cluster has more of at once does not."""
+    ours, recorded = (lasting(collapsed(iter(acts))) for acts in (map(play.anonymous, play.dashboard.acts[mark:]), play.case.acts[number]))
     if ours != recorded:
         yield f"ray/step{number}: recorded {recorded}, rendered {ours}"
+
+
+def lasting(acts: list[str]) -> list[str]:
+    return [
+        act for act, then in zip(acts, [*acts, ""][1:], strict=True) if not (act.endswith(NOTHING) and act.split()[:2] == then.split()[:2])
+    ]
 
 
 def counted(play: Play, number: int, entries: list[Entry]) -> Iterator[str]:
@@ -199,6 +208,7 @@ def counted(play: Play, number: int, entries: list[Entry]) -> Iterator[str]:
         if entry.resource != "events":
             counts[class_of(entry.resource, entry.subresource == "status", entry.verb == "patch", play.resource.plural)] += 1
     recorded = play.case.writes[number] if number < len(play.case.writes) else dict.fromkeys(counts, 0)
+    del counts["clusters"]  # those of RayClusters are counted with their own recordings
     for kind, ours in counts.items():
         yield from more(f"writes/step{number} {kind}", recorded[kind], ours)
 
