@@ -104,8 +104,8 @@ async def with_jobs(client: Client, found: Obj, maker: Maker, unread: Unread) ->
     maker = msgspec.structs.replace(maker, jobs=views, faults=faults)
     if faults or not isinstance(cron, RayCronJob) or cron.spec.suspend:
         return maker
-    following = schedule.following(cron.spec, since(cron), now)
-    due = schedule.latest(cron.spec, since(cron), now - PATIENCE)
+    following = schedule.following(cron.spec, since(cron, now), now)
+    due = schedule.latest(cron.spec, since(cron, now), now - PATIENCE)
     made = {each["metadata"]["name"] for each in jobs}
     waits = due is None or cron_job_name(meta["name"], due) in made or is_held(cron, views)
     return msgspec.structs.replace(

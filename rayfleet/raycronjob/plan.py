@@ -58,15 +58,15 @@ def faults_of(observed: Observed) -> Sequence[Fault]:
     return (*found, *template)
 
 
-def since(observed: Observed, cron: RayCronJob) -> float:
+def since(cron: RayCronJob, now: float) -> float:
     """From when on times are due: the last one that was dealt with, or the creation; now, when a clock that was wrong wrote it."""
     text = cron.status.last_schedule_time or cron.metadata.creation_timestamp or "1970-01-01T00:00:00Z"
-    return observed.now if is_to_come(text, observed.now) else parse_rfc3339(text)
+    return now if is_to_come(text, now) else parse_rfc3339(text)
 
 
 def due_at(observed: Observed, cron: RayCronJob) -> float | None:
     """The last time that is due and may still be begun. Earlier ones that were missed are not made up for."""
-    due = schedule.latest(cron.spec, since(observed, cron), observed.now)
+    due = schedule.latest(cron.spec, since(cron, observed.now), observed.now)
     limit = policy.starting_deadline(cron.metadata)
     return None if due is None or (limit is not None and observed.now > due + limit) else due
 
@@ -152,7 +152,7 @@ def next_look(observed: Observed, cron: RayCronJob) -> float | None:
 
 
 def waits(observed: Observed, cron: RayCronJob) -> Iterator[float]:
-    following = schedule.following(cron.spec, since(observed, cron), observed.now)
+    following = schedule.following(cron.spec, since(cron, observed.now), observed.now)
     if following is not None:
         yield max(following - observed.now, 0.0)
     yield from (wait for scope in observed.backoffs if (wait := observed.held_back(scope)) > 0)

@@ -200,4 +200,4 @@ def due(store: Store, key: Key, now: float) -> float:
     """When a new RayCronJob makes its first job; now when it never does."""
     cron = view(RAYCRONJOBS, store.get(RAYCRONJOBS, key) or {})
     assert isinstance(cron, RayCronJob)
-    return schedule.following(cron.spec, since(cron), now) or now
+    return schedule.following(cron.spec, since(cron, now), now) or now
