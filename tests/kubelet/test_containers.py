@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import signal
 import sys
 import venv
 from dataclasses import replace
@@ -211,3 +212,15 @@ async def test_a_pod_ends_when_its_deadline_has_passed(world: World) -> None:
     await world.apply(pod(FOR_EVER, activeDeadlineSeconds=1))
     status = await world.reaches("Failed")
     assert status["reason"] == "DeadlineExceeded"
+
+
+async def test_no_signal_is_ignored_whoever_started_the_kubelet(bare_world: World) -> None:
+    """As by `nohup rayfleet up`: what is ignored is passed on from program to program."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        await bare_world.start_kubelet()
+        await bare_world.apply(pod("grep SigIgn /proc/self/status", restartPolicy="Never"))
+        await bare_world.reaches("Succeeded")
+        assert int((await bare_world.log()).split()[1], 16) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -17,7 +17,7 @@ from typing import Any
 from rayfleet.kubelet.shim import rootfs, syscalls
 from rayfleet.kubelet.shim.streams import Streams
 
-NEITHER_SIGNAL_IS_INHERITED = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores both, and exec would pass that on
+UNCHANGEABLE = (signal.SIGKILL, signal.SIGSTOP)  # no program can have these otherwise
 
 
 # What container runtimes leave to root: CHOWN DAC_OVERRIDE FOWNER FSETID KILL SETGID SETUID SETPCAP NET_BIND_SERVICE NET_RAW SYS_CHROOT
@@ -91,7 +91,8 @@ def become(request: dict[str, Any], prepare: Callable[[], None], streams: Stream
         syscalls.drop_capabilities(CAPABILITIES)
         streams.take()
         signal.set_wakeup_fd(-1)
-        for number in NEITHER_SIGNAL_IS_INHERITED:
+        # exec passes on what is ignored: two signals by Python itself, others where a fleet was started by nohup or in the background.
+        for number in signal.valid_signals() - set(UNCHANGEABLE):
             signal.signal(number, signal.SIG_DFL)
         execute(request)
     except BaseException as error:
