@@ -10,6 +10,8 @@ import pytest
 from rayfleet.api.meta import RAYJOBS
 from rayfleet.sim.job_storm import storm
 from rayfleet.sim.judge import Violation
+from tests.sim import test_job_faults as stories
+from tests.sim.mutants import jobs
 from tests.sim.mutants.jobs import MUTANTS, Mutant
 
 MOST_STORMS = 60
@@ -44,3 +46,24 @@ def test_the_mutant_is_killed(mutant: Mutant) -> None:
     proof = MUTANTS[mutant]
     found = (broken_by(mutant, proof.leaders, seed) for seed in range(proof.first, proof.first + MOST_STORMS))
     assert proof.invariant in found, f"{mutant.__name__} lives: {mutant.__doc__}"
+
+
+TOLD = {
+    jobs.unfenced_sidecar: stories.test_a_cluster_whose_head_submits_is_not_made_again_when_it_is_lost,
+    jobs.stray_left: stories.test_a_cluster_made_from_an_old_copy_of_the_job_goes,
+    jobs.wrong_time_stays: stories.test_an_end_that_a_wrong_clock_dated_keeps_no_cluster_for_a_year,
+}
+"""Faults that storms meet once in hundreds, and the story that tells each."""
+
+
+@pytest.mark.parametrize("mutant", TOLD, ids=lambda mutant: mutant.__name__)
+def test_the_story_kills_the_mutant(mutant: Mutant) -> None:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises((AssertionError, KeyError)):
+        mutant(patch)
+        TOLD[mutant]()
+
+
+def test_the_story_kills_a_mode_that_changes_at_once() -> None:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises((AssertionError, KeyError)):
+        jobs.new_mode_at_once(patch)
+        stories.test_a_try_ends_in_the_mode_in_which_it_began("HTTPMode", "SidecarMode")

@@ -143,11 +143,6 @@ def stop_for_ever(patch: Patch) -> None:
     patch.setattr(deletion, "stop_settled", lambda *_: False)
 
 
-def released_at_once(patch: Patch) -> None:
-    """The finalizer goes although Ray's job was not stopped."""
-    patch.setattr(deletion, "stop_settled", lambda *_: True)
-
-
 def made_while_suspended(patch: Patch) -> None:
     """Suspension is not looked at before the cluster is made."""
     holds(patch, Finding.SUSPENSION, lambda observed, job: job.spec.suspend and bool(observed.owned))
@@ -162,11 +157,6 @@ def wrong_time_stays(patch: Patch) -> None:
     """A time that a wrong clock wrote is counted from for ever."""
     patch.setattr(deadlines, "is_to_come", lambda text, now: False)
     patch.setattr(status, "is_to_come", lambda text, now: False)
-
-
-def shared_head_forgotten(patch: Patch) -> None:
-    """A cluster that is selected is looked at only when it calls, which it does not."""
-    patch.setattr(deadlines, "LOOK_AGAIN", 1e9)
 
 
 def no_uid(patch: Patch) -> Planner:
@@ -284,11 +274,9 @@ MUTANTS: dict[Mutant, Proof] = {
     any_life: Proof("S7"),
     other_id: Proof("S7"),
     second_head: Proof("S7"),
-    unfenced_sidecar: Proof("S7"),
     made_again: Proof("L1"),
     never_lost: Proof("L1"),
     too_early: Proof("S19"),
-    stray_left: Proof("L1", leaders=2),
     last_word_changes: Proof("D1"),
     failure_is_success: Proof("P1"),
     terminal_goes_on: Proof("S8"),
@@ -296,11 +284,7 @@ MUTANTS: dict[Mutant, Proof] = {
     no_deadline: Proof("D1"),
     cluster_leaks: Proof("L1"),
     stop_for_ever: Proof("L1"),
-    released_at_once: Proof("S12"),
     made_while_suspended: Proof("S10"),
-    new_mode_at_once: Proof("L1"),
-    wrong_time_stays: Proof("L1"),
-    shared_head_forgotten: Proof("L1"),
     no_uid: Proof("S3"),
     selected_cluster_goes: Proof("S3"),
     untested_fence: Proof("S15"),
