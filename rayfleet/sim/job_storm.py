@@ -25,6 +25,7 @@ from rayfleet.sim.job_rules import JobRules
 from rayfleet.sim.kubelet import EXITS, FAILS, PENDING, READY
 from rayfleet.sim.leader import Planner
 from rayfleet.sim.rays import Course
+from rayfleet.sim.rest import come_to_rest, stay_silent
 from rayfleet.sim.store import Obj
 from rayfleet.sim.storm import FATES, RATES, Outcome, Sort, weather
 from rayfleet.sim.world import NAMESPACE, World
@@ -156,20 +157,7 @@ def calm(world: World, rules: JobRules, chaos: JobChaos) -> None:
         world.run(2 * limit + STOP_GRACE + SLACK)  # twice: a time that a wrong clock wrote is put right when it is due
         if (job := found_job(world)) and (late := [*unended(job)]):
             rules.fail("D1", f"its deadline of {limit} s has passed: {'; '.join(late)}")
-    until = world.clock.now + PATIENCE
-    while (left := unmet(world)) and world.clock.now < until:
-        world.run(10.0)
-    if left:
-        rules.fail("L1", f"not at rest {PATIENCE:.0f} s after the last fault: {'; '.join(left)}")
-    for leader in world.leaders[1:]:
-        world.retire(leader)
-    world.run(LONGEST_RETRY + 30.0)
-    writes = world.writes
-    world.run(SILENCE)
-    if world.writes != writes:
-        rules.fail("W1", f"{world.writes - writes} writes at rest")
-    if left := unmet(world):
-        rules.fail("L1", f"it did not stay so: {'; '.join(left)}")
+    come_to_rest(world, rules, lambda: unmet(world), lambda: world.writes, PATIENCE, SILENCE)
 
 
 def found_job(world: World) -> Obj | None:
@@ -239,10 +227,7 @@ def bury(world: World, rules: JobRules) -> None:
             rules.fail("S12", f"{NAME} is still there {SLACK:.0f} s after it was deleted")
         if left := world.store.children.get(job["metadata"]["uid"]):
             rules.fail("S13", f"left behind: {', '.join(key.name for _, key in left)}")
-    writes = world.writes
-    world.run(SILENCE)
-    if world.writes != writes:
-        rules.fail("W1", f"{world.writes - writes} writes for a job that is gone")
+    stay_silent(world, rules, lambda: world.writes, SILENCE, "for a job that is gone")
 
 
 CALLS = (

@@ -23,6 +23,7 @@ from rayfleet.sim.chaos import named
 from rayfleet.sim.invariants import Invariants
 from rayfleet.sim.kubelet import EXITS, FAILS, PENDING, READY
 from rayfleet.sim.leader import Planner
+from rayfleet.sim.rest import come_to_rest, stay_silent
 from rayfleet.sim.serve_chaos import AUTOSCALED, CONFIGS, ODDS, ServeChaos, revision
 from rayfleet.sim.serve_rules import ServeRules
 from rayfleet.sim.service_specs import incremental
@@ -119,20 +120,11 @@ def calm(world: World, rules: ServeRules, chaos: ServeChaos) -> None:
         world.run(LONGEST_RETRY)
     chaos.mend()
     chaos.spec({"suspend": False})
-    until = world.clock.now + PATIENCE
-    while (left := [*unmet(world, rules.front)]) and world.clock.now < until:
-        world.run(10.0)
-    if left:
-        rules.fail("L1", f"not at rest {PATIENCE:.0f} s after the last fault: {'; '.join(left)}")
-    for leader in world.leaders[1:]:
-        world.retire(leader)
-    world.run(LONGEST_RETRY + 30.0)
-    writes, puts = world.writes, len(world.rays.serve.puts)
-    world.run(SILENCE)
-    if (world.writes, len(world.rays.serve.puts)) != (writes, puts):
-        rules.fail("W1", f"{world.writes - writes} writes and {len(world.rays.serve.puts) - puts} PUTs at rest")
-    if left := [*unmet(world, rules.front)]:
-        rules.fail("L1", f"it did not stay so: {'; '.join(left)}")
+
+    def said() -> int:
+        return world.writes + len(world.rays.serve.puts)
+
+    come_to_rest(world, rules, lambda: [*unmet(world, rules.front)], said, PATIENCE, SILENCE)
 
 
 def found_service(world: World) -> Obj | None:
@@ -194,10 +186,7 @@ def bury(world: World, rules: ServeRules) -> None:
     world.run(120.0)
     if found_service(world) is not None or world.store.children.get(found["metadata"]["uid"]) or world.store.all(RAYCLUSTERS):
         rules.fail("S13", f"left behind: {[key.name for _, key in world.store.children.get(found['metadata']['uid'], ())]}")
-    writes = world.writes
-    world.run(SILENCE)
-    if world.writes != writes:
-        rules.fail("W1", f"{world.writes - writes} writes for a service that is gone")
+    stay_silent(world, rules, lambda: world.writes, SILENCE, "for a service that is gone")
 
 
 CALLS = (

@@ -9,7 +9,6 @@ from random import Random
 
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import RAYCLUSTERS
-from rayfleet.planning.backoff import LONGEST_RETRY
 from rayfleet.raycluster.plan import plan
 from rayfleet.sim import chaos, faults, manifests
 from rayfleet.sim.chaos import Chaos
@@ -17,6 +16,7 @@ from rayfleet.sim.end_state import unmet
 from rayfleet.sim.invariants import Invariants, deadline
 from rayfleet.sim.kubelet import EXITS, FAILS, PENDING, READY
 from rayfleet.sim.leader import Pace, Planner
+from rayfleet.sim.rest import come_to_rest, stay_silent
 from rayfleet.sim.world import World
 
 STORM = 60.0
@@ -126,25 +126,8 @@ def rush(seed: int, *, planner: Planner = plan) -> None:
 
 
 def calm(world: World, rules: Invariants, name: str = "demo") -> None:
-    """Wait for the desired state, then listen to the silence.
-
-    Two operators at once bring the cluster to its desired state as well, but silence is asked of one alone: what one was refused the other
-    need not know, so their words on it may differ until the back-off of the one is over (300 s at most; a lease never overlaps that long).
-    """
-    until = world.clock.now + PATIENCE
-    while (left := unmet(world, name)) and world.clock.now < until:
-        world.run(10.0)
-    if left:
-        rules.fail("L1", f"not at rest {PATIENCE:.0f} s after the last fault: {'; '.join(left)}")
-    for leader in world.leaders[1:]:
-        world.retire(leader)
-    world.run(LONGEST_RETRY + 30.0)
-    writes = rules.writes
-    world.run(SILENCE)
-    if rules.writes != writes:
-        rules.fail("W1", f"{rules.writes - writes} writes at rest")
-    if left := unmet(world, name):
-        rules.fail("L1", f"it did not stay so: {'; '.join(left)}")
+    """Wait for the desired state, then listen to the silence."""
+    come_to_rest(world, rules, lambda: unmet(world, name), lambda: rules.writes, PATIENCE, SILENCE)
 
 
 def end_clean_up(world: World, rules: Invariants, name: str = "demo") -> None:
@@ -166,10 +149,7 @@ def bury(world: World, rules: Invariants, name: str = "demo") -> None:
     world.run(60.0)
     if left := world.store.children.get(cluster["metadata"]["uid"]):
         rules.fail("S13", f"left behind: {', '.join(key.name for _, key in left)}")
-    writes = rules.writes
-    world.run(SILENCE)
-    if rules.writes != writes:
-        rules.fail("W1", f"{rules.writes - writes} writes for a cluster that is gone")
+    stay_silent(world, rules, lambda: rules.writes, SILENCE, "for a cluster that is gone")
 
 
 FATES = tuple(f"pod {fate}" for fate in (READY, FAILS, EXITS, PENDING))
