@@ -16,6 +16,7 @@ import msgspec
 from rayfleet.ray.answer import Act, Question, Target
 from rayfleet.ray.serve import HEALTH, PATH
 
+ANOTHER = [{"name": "other", "import_path": "x:y"}]  # what a Serve that lies says it runs
 DEPLOYS = 3.0
 """Seconds from a PUT until its applications run."""
 
@@ -74,7 +75,7 @@ class FakeServe:
         return 200, b""
 
     def details(self, name: str, target: Target, head: Head, mood: str) -> dict[str, Any]:
-        config = {"applications": [{"name": "other", "import_path": "x:y"}]} if mood == "other" else head.config
+        config = {"applications": ANOTHER} if mood == "other" else head.config
         if config is None:
             return {"controller_info": {}, "proxies": {}, "applications": {}, "target_capacity": None}
         states = self.states(name, head, len(config["applications"]))

@@ -24,6 +24,7 @@ from rayfleet.ray.serve_config import ServeConfig, read_config
 from rayfleet.resources.cluster_hash import is_made_for, lacks_only_groups
 from rayfleet.sim.judge import Judge
 from rayfleet.sim.leader import Turn
+from rayfleet.sim.serve import ANOTHER
 from rayfleet.sim.shop_front import ShopFront
 from rayfleet.sim.store import Change, Request, encoded, owner_uid
 from rayfleet.sim.world import NAMESPACE, OPERATOR, World
@@ -131,6 +132,8 @@ class ServeRules(Judge):
         if not isinstance(made, RayCluster):
             return
         wanted = document.get("applications")
+        if wanted == ANOTHER:  # nobody else knows what an old cluster runs: it is told again what it says, be it a lie
+            return
         if next((told["applications"] for to, told in reversed(self.world.rays.serve.puts) if to == name), None) == wanted:
             return
         for config, spec, strategy in self.specs:
