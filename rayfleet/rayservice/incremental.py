@@ -39,7 +39,8 @@ class Side:
 @dataclass(frozen=True, slots=True)
 class Stand:
     """How far it has come: the second cluster's `weight`, and both sides. `back`: the upgrade is taken back. `due`: the interval since the
-    weight was last changed is over. `held`: nothing may go on, as the Gateway is not there, or somebody pauses it."""
+    weight was last changed is over. `held`: nothing may go on, as the Gateway is not there, or somebody pauses it. `lost`: who is
+    to go has nothing to give any more, so nothing is waited for."""
 
     first: Side
     second: Side
@@ -47,6 +48,7 @@ class Stand:
     back: bool = False
     due: bool = True
     held: bool = False
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,11 @@ def levels(weight: int, surge: int, back: bool) -> tuple[int, int]:
 
 
 def is_over(stand: Stand) -> bool:
-    """Who is to go has no traffic, and no replicas or no ear; the other one has everything."""
+    """Who is to go has no traffic, and no replicas or no ear; the other one has everything, or as much as it ever will."""
     if stand.held or not stand.due:
         return False
+    if stand.lost:
+        return True
     leaving, staying = (stand.second, stand.first) if stand.back else (stand.first, stand.second)
     moved = stand.weight == (0 if stand.back else ALL)
     return moved and staying.capacity >= ALL and (leaving.capacity == 0 or not leaving.hears)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from rayfleet.api.rayservice import RayService
 from rayfleet.ray.serve_config import ServeConfig
@@ -12,7 +13,7 @@ from rayfleet.rayservice.clusters import Roles, answers
 from rayfleet.rayservice.incremental import ALL, Pace, Side, Stand, Step, next_step
 from rayfleet.rayservice.observed import Member, Observed
 from rayfleet.rayservice.route import ASK_AGAIN, is_in_effect, is_incremental, is_unserved, route_of, until_due, weights
-from rayfleet.rayservice.serve import details_of, runs_all
+from rayfleet.rayservice.serve import details_of, is_given, runs_all, runs_any
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,13 @@ class Wanted:
 
     shares: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     capacities: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+class Way(NamedTuple):
+    """`back` to the active cluster, or on to the second one. `lost`: who is to go has nothing to give any more."""
+
+    back: bool
+    lost: bool = False
 
 
 def wanted(observed: Observed, service: RayService, roles: Roles, config: ServeConfig, to: Member | None) -> Wanted:
@@ -33,10 +41,11 @@ def wanted(observed: Observed, service: RayService, roles: Roles, config: ServeC
         return Wanted({to.name: ALL} if to else {}, {roles.pending.name: ALL} if roles.pending else {})
     if second is None:
         return Wanted({active.name: ALL}, {active.name: ALL})
-    step = step_of(observed, service, roles, active, second, config)
+    way = way_of(observed, roles, config)
+    step = step_of(observed, service, active, second, way, config)
     waits = {roles.pending.name: 0} if roles.pending is not None and roles.pending is not second else {}
     capacities = {active.name: step.first, second.name: step.second, **waits}
-    return Wanted(shares_of(observed, active, second, step, roles.leaving is not None), capacities)
+    return Wanted(shares_of(observed, active, second, step, way.back), capacities)
 
 
 def shares_of(observed: Observed, active: Member, second: Member, step: Step, back: bool) -> dict[str, int]:
@@ -48,16 +57,44 @@ def shares_of(observed: Observed, active: Member, second: Member, step: Step, ba
     return {active.name: ALL - step.weight, second.name: step.weight}
 
 
-def step_of(observed: Observed, service: RayService, roles: Roles, active: Member, second: Member, config: ServeConfig) -> Step:
+def way_of(observed: Observed, roles: Roles, config: ServeConfig) -> Way:
+    """Back to the active cluster where the spec no longer asks for the second one. Where it asks for neither, and the active one cannot
+    serve again, the one of them that may serve stays until the cluster for the spec is there."""
+    active, leaving = roles.active, roles.leaving
+    if leaving is None or active is None:
+        return Way(back=False)
+    if active is roles.goal:
+        return Way(back=True)
+    if has_forgotten(active, config):
+        return Way(back=False, lost=True)
+    if is_down(observed, active):
+        serves = runs_any(leaving) and answers(observed, leaving)
+        return Way(back=not serves, lost=serves or details_of(leaving) is not None or is_down(observed, leaving))
+    return Way(back=True)
+
+
+def has_forgotten(member: Member, config: ServeConfig) -> bool:
+    """Does its Serve run nothing, and nobody knows any more what it is to run?"""
+    details = details_of(member)
+    return details is not None and not details.applications and not is_given(member, config)
+
+
+def is_down(observed: Observed, member: Member) -> bool:
+    """Has it neither a head that runs nor a ready endpoint?"""
+    return member.target is None and not answers(observed, member)
+
+
+def step_of(observed: Observed, service: RayService, active: Member, second: Member, way: Way, config: ServeConfig) -> Step:
     options = service.spec.upgrade_strategy.cluster_upgrade_options if service.spec.upgrade_strategy else None
     pace = Pace(options.max_surge_percent, options.step_size_percent or ALL) if options else Pace(ALL, ALL)
     stand = Stand(
         first=side(observed, service, active, True),
-        second=side(observed, service, second, roles.leaving is None and runs_all(second, config)),
+        second=side(observed, service, second, not way.back and (way.lost or runs_all(second, config))),
         weight=weights(observed).get(second.name, 0),
-        back=roles.leaving is not None,
+        back=way.back,
         due=until_due(observed, service) == 0.0,
         held=observed.paused or not is_in_effect(observed),
+        lost=way.lost,
     )
     return next_step(stand, pace)
 

@@ -12,6 +12,7 @@ from rayfleet.api.config import Configuration
 from rayfleet.api.meta import GATEWAYS, HTTPROUTES, RAYCLUSTERS
 from rayfleet.api.rayservice import RayService
 from rayfleet.planning.backoff import Backoff
+from rayfleet.ray import serve
 from rayfleet.resources.ray_service import service_cluster
 from rayfleet.sim.service_life import Story, serving
 from rayfleet.sim.service_specs import CONFIG, NOW, incremental
@@ -138,6 +139,50 @@ def test_a_third_spec_waits_until_the_second_cluster_has_given_everything_back()
     story.serve(third)
     live(story, 150)
     assert story.weights == {third: 100} and story.names == [third]
+
+
+def third_comes(story: Story, before: list[str], but: str = "") -> None:
+    """The cluster for the newest spec is made, and takes everything; never are there more than two."""
+    for _ in range(200):
+        live(story, 1, but)
+        assert len(story.names) <= 2
+        if made := [name for name in story.names if name not in before]:
+            break
+    else:
+        raise AssertionError(f"nothing was made for the third spec: {story.weights}")
+    story.serve(made[0])
+    live(story, 200, but)
+    assert story.weights == {made[0]: 100} and story.names == made
+    assert story.condition("RollbackInProgress")[0] == "False" and story.condition("UpgradeInProgress")[0] == "False"
+
+
+@pytest.mark.parametrize("weight", [50, 100])
+def test_a_third_spec_does_not_wait_for_a_first_cluster_that_has_forgotten_everything(weight: int) -> None:
+    """Its head came back without fault tolerance, and the config that it had is known to nobody."""
+    story, first, second = begun(serveConfigV2=CONFIG)
+    story.edit(serveConfigV2=CHANGED)
+    until(story, second, weight)
+    story.edit(rayClusterConfig=spec(env="3"))
+    story.proxies(first, head=False, workers=False)
+    story.answer(first, serve.Details())
+    live(story, 1, but=first)
+    assert story.weights[second] == 100
+    third_comes(story, [first, second], but=first)
+
+
+@pytest.mark.parametrize("serves", [True, False])
+def test_a_third_spec_does_not_wait_for_a_first_cluster_without_a_head(serves: bool) -> None:
+    story, first, second = begun()
+    until(story, second, 50)
+    story.pods = {name: pod for name, pod in story.pods.items() if not name.startswith(first)}
+    del story.says[first]
+    if not serves:
+        story.pods = {}
+        del story.says[second]
+    story.edit(rayClusterConfig=spec(env="3"))
+    live(story, 20)
+    assert story.weights == ({second: 100} if serves else {first: 100})
+    third_comes(story, [first, second])
 
 
 def test_a_third_cluster_that_another_operator_made_has_no_replicas_until_the_second_has_gone_back() -> None:
