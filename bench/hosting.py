@@ -29,7 +29,7 @@ from rayfleet.autoscaling.loop import Loop
 from rayfleet.autoscaling.observe import Observer
 from rayfleet.autoscaling.sizing import plan
 from rayfleet.ray.gcs import Gcs, Head
-from rayfleet.ray.pool import Rhythm
+from rayfleet.ray.rhythm import Rhythm
 from rayfleet.runtime.clock import SYSTEM
 from rayfleet.sim.gcs import ScriptedGcs
 from tests.raycluster.vocabulary import cluster, group, head, worker

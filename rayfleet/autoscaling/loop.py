@@ -22,7 +22,8 @@ from rayfleet.ray.answer import Accepted, Act, Heard, Question, Refused, Unreach
 from rayfleet.ray.gcs import Head
 from rayfleet.ray.gcs import Refused as GcsRefused
 from rayfleet.ray.gcs_messages import IDLE_TERMINATION, PREEMPTION, message, parsed
-from rayfleet.ray.pool import Clock, Pool, Rhythm
+from rayfleet.ray.pool import Clock, Pool
+from rayfleet.ray.rhythm import Rhythm
 
 log = logging.getLogger(__name__)
 

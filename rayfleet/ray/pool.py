@@ -13,40 +13,19 @@ import logging
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
 from rayfleet.api.meta import Key
 from rayfleet.ray.answer import Act, Addressed, Heard, Question, Unreachable, complaint, read, taken
-from rayfleet.ray.lane import FIRST, Answered, Follower, Lane, Track
+from rayfleet.ray.lane import Answered, Follower, Lane, Track
+from rayfleet.ray.rhythm import STEADY, Rhythm
 
 log = logging.getLogger(__name__)
 
-LONGEST, GROWTH = 10.0, 1.6  # seconds between two askings, and how their pause grows
 ROOM = 64
 RESULTS = 8  # how many results of acts are remembered for each follower
-
-
-def never(target: Any, answer: Any) -> bool:
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Rhythm:
-    """Seconds between two askings: `first` while answers change, growing by `growth` to `longest` while they do not.
-
-    `eager(target, answer)`: is it worth asking as often although nothing changes?
-    """
-
-    first: float = FIRST
-    longest: float = LONGEST
-    growth: float = GROWTH
-    eager: Callable[[Any, Any], bool] = never
-
-    def next(self, pause: float, target: Any, answer: Any, same: bool) -> float:
-        return min(max(pause, self.first) * self.growth, self.longest) if same and not self.eager(target, answer) else self.first
 
 
 Ask = Callable[[Any, Question | Act], Awaitable[tuple[int, bytes]]]
@@ -78,7 +57,7 @@ class Pool:
         clock: Clock,
         *,
         room: int = ROOM,
-        rhythm: Rhythm = Rhythm(),
+        rhythm: Rhythm = STEADY,
         understand: Callable[[Question | Act, int, bytes], Any] = understood,
         dice: Callable[[], float] = random.random,
     ) -> None:

@@ -15,16 +15,17 @@ from typing import Any
 
 from rayfleet.api.meta import Key, ObjectMeta, Resource
 from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
-from rayfleet.planning.actions import Action, AddFinalizer, Create, Delete, Fence, Patch, Place, RemoveFinalizer, Resize, sent
+from rayfleet.planning.actions import Action, Create, Delete, Fence, Place
 from rayfleet.planning.events import clip, sentences
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock
-from rayfleet.runtime.gate import Gate, Write, Written
+from rayfleet.runtime.gate import Gate, Written
 from rayfleet.runtime.gone import Made
 from rayfleet.runtime.namesake import Namesake, who_holds
 from rayfleet.runtime.statuses import Statuses
 from rayfleet.runtime.visibility import Source, Visibility
+from rayfleet.runtime.writes import PAST, moves_owner, write_of
 
 log = logging.getLogger(__name__)
 
@@ -263,41 +264,6 @@ class Applier:
 
     def _tell(self, outcome: Outcome, type: str, reason: str, note: str) -> None:
         self._record(self._resource, outcome.owner, Event(type, reason, clip(note)))
-
-
-PAST = {
-    Create: "created",
-    Patch: "updated",
-    Delete: "deleted",
-    Fence: "annotated",
-    AddFinalizer: "put a finalizer on",
-    RemoveFinalizer: "took a finalizer off",
-    Resize: "resized",
-}
-
-
-def write_of(action: Action, draw: Callable[[int], bytes]) -> Write:
-    if isinstance(action, Create):
-        return Write("create", action.resource, action.namespace, action.name, sent(action, draw))
-    if isinstance(action, Delete):
-        return Write("delete", action.resource, action.namespace, action.name, uid=action.uid)
-    if isinstance(action, Fence):
-        meta: dict[str, Any] = {"resourceVersion": action.resource_version, "annotations": dict(action.annotations)}
-        return Write("patch", action.resource, action.namespace, action.name, {"metadata": meta})
-    if isinstance(action, AddFinalizer | RemoveFinalizer):
-        meta = {"resourceVersion": action.resource_version, "finalizers": list(action.finalizers) or None}
-        return Write("patch", action.resource, action.namespace, action.name, {"metadata": meta})
-    if isinstance(action, Resize):
-        tested = {"op": "replace", "path": "/metadata/resourceVersion", "value": action.resource_version}
-        return Write("resize", action.resource, action.namespace, action.name, (tested, *action.operations))
-    patch = dict(action.patch)
-    patch["metadata"] = {**patch.get("metadata", {}), "uid": action.uid}
-    return Write("patch", action.resource, action.namespace, action.name, patch)
-
-
-def moves_owner(action: Action) -> bool:
-    """Has the owner another version after it?"""
-    return isinstance(action, AddFinalizer | RemoveFinalizer | Resize) or (isinstance(action, Fence) and bool(action.annotations))
 
 
 def of_a_dying_namespace(error: ApiError) -> bool:

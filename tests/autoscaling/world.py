@@ -16,7 +16,7 @@ from rayfleet.autoscaling.judge import Judge
 from rayfleet.autoscaling.loop import Loop
 from rayfleet.autoscaling.scaler import Scaler
 from rayfleet.ray.gcs import Gcs, Head
-from rayfleet.ray.pool import Rhythm
+from rayfleet.ray.rhythm import Rhythm
 from rayfleet.runtime.clock import SYSTEM
 from rayfleet.runtime.gate import Hook, nothing
 from rayfleet.runtime.manager import Manager, ManagerSettings

@@ -13,7 +13,8 @@ from rayfleet.api.meta import Key
 from rayfleet.ray import jobs, serve
 from rayfleet.ray.answer import Accepted, Act, NotFound, Question, Refused, Target, Unreachable
 from rayfleet.ray.lane import FIRST
-from rayfleet.ray.pool import LONGEST, Desk, Pool
+from rayfleet.ray.pool import Desk, Pool
+from rayfleet.ray.rhythm import LONGEST
 from rayfleet.sim.clock import VirtualClock
 
 RUNNING = b'{"status": "RUNNING", "submission_id": "a"}'

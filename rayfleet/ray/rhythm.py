@@ -1,0 +1,34 @@
+"""How often a question is asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rayfleet.ray.lane import FIRST
+
+LONGEST, GROWTH = 10.0, 1.6  # seconds between two askings, and how their pause grows
+
+
+def never(target: Any, answer: Any) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """Seconds between two askings: `first` while answers change, growing by `growth` to `longest` while they do not.
+
+    `eager(target, answer)`: is it worth asking as often although nothing changes?
+    """
+
+    first: float = FIRST
+    longest: float = LONGEST
+    growth: float = GROWTH
+    eager: Callable[[Any, Any], bool] = never
+
+    def next(self, pause: float, target: Any, answer: Any, same: bool) -> float:
+        return min(max(pause, self.first) * self.growth, self.longest) if same and not self.eager(target, answer) else self.first
+
+
+STEADY = Rhythm()
