@@ -7,7 +7,15 @@ from typing import Any
 from rayfleet.api.config import Configuration
 from rayfleet.api.decode import Undecodable, decode, decode_cluster, decode_job
 from rayfleet.api.gateway import GatewayView, RouteView, decode_gateway, decode_route
-from rayfleet.api.labels import CLEANUP_JOBS_SELECTOR, CLUSTER, OLD_PODS_SELECTOR, RAY_PODS_SELECTOR, SERVE, SUBMITTERS_SELECTOR
+from rayfleet.api.labels import (
+    CLEANUP_JOBS_SELECTOR,
+    CLUSTER,
+    OLD_PODS_SELECTOR,
+    RAY_PODS_SELECTOR,
+    SERVE,
+    SUBMITTED_TO,
+    SUBMITTERS_SELECTOR,
+)
 from rayfleet.api.legacy.object import OldCluster, decode_old
 from rayfleet.api.meta import (
     CERTIFICATES,
@@ -72,7 +80,7 @@ def kinds_of(configuration: Configuration, pool: Pool | None = None, scaler: Sca
     sized = (sizes(configuration, scaler),) if scaler else ()
     due = (cron_jobs(configuration),) if configuration.gate("RayCronJob") else ()
     old = (old_clusters(configuration),) if configuration.has_old_clusters else ()
-    return (clusters(configuration), *sized, *spoken_to, *due, *old)
+    return (clusters(configuration, has_jobs=bool(pool)), *sized, *spoken_to, *due, *old)
 
 
 def resources_of(configuration: Configuration) -> frozenset[Resource]:
@@ -84,7 +92,7 @@ async def unasked(target: Target, call: Question | Act) -> tuple[int, bytes]:
     raise OSError("nobody is asked")
 
 
-def clusters(configuration: Configuration) -> Kind[Any]:
+def clusters(configuration: Configuration, *, has_jobs: bool) -> Kind[Any]:
     watched = others(configuration)
     return Kind(
         resource=RAYCLUSTERS,
@@ -94,8 +102,9 @@ def clusters(configuration: Configuration) -> Kind[Any]:
             Child(SERVICES, ServiceView, decode=decode_service),
             Child(JOBS, JobView, labels=CLEANUP_JOBS_SELECTOR, required=False),
             *map(other, watched),
+            *((RAYJOBS_ABOVE,) if has_jobs else ()),
         ),
-        observe=Observer(configuration, watched),
+        observe=Observer(configuration, watched, has_jobs=has_jobs),
         plan=plan,
         decode=decode_cluster,
         measure=measure if configuration.enable_metrics else None,
@@ -208,6 +217,15 @@ def other(resource: Resource) -> Child:
         return Child(resource, CertificateView, labels=CLUSTER, decode=decode_certificate, required=False)
     return Child(resource, ChildView, labels=CLUSTER, decode=decode_child, required=False, metadata_only=resource in UNREAD)
 
+
+def is_unmarked(old: RayJob | Undecodable | None, new: RayJob | Undecodable | None) -> bool:
+    """Does the job still say the same of where it may be submitted?"""
+    marks = {found.metadata.annotation(SUBMITTED_TO) for found in (old, new) if found is not None}
+    return len(marks) == 1 and old is not None
+
+
+RAYJOBS_ABOVE = Child(RAYJOBS, RayJob, decode=decode_job, required=False, calm=is_unmarked, owns=True)
+"""A head that submits a job waits for a word on the job."""
 
 WITH_CLUSTERS = (
     Child(RAYCLUSTERS, RayCluster, decode=decode_cluster, calm=lives_on),

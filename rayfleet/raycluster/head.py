@@ -53,14 +53,15 @@ def plan_head(observed: Observed, cluster: RayCluster) -> tuple[list[Delete], li
     """At most one of the two lists holds something.
 
     A head that is still terminating is waited for: two heads behind one Service would split the cluster. So is the account that it needs,
-    without which the API refuses it, and the claim on which its store lies; and that nobody else has the store.
+    without which the API refuses it, and the claim on which its store lies; that nobody else has the store, and
+    for a job's word.
     """
     heads = observed.heads()
     deletes = [delete(pod, f"{why}", setback=True) for pod in heads if not pod.terminating and (why := broken(pod))]
     deletes += [delete(pod, "the cluster has another head Pod") for pod in superfluous(heads)]
     if heads or observed.held_back(SCOPE) or stays_away(cluster):
         return deletes, []
-    if lacks_account(observed, cluster) or lacks_claim(observed, cluster) or observed.rival:
+    if lacks_account(observed, cluster) or lacks_claim(observed, cluster) or observed.rival or observed.unpermitted:
         return deletes, []
     return [], [NewHead("the cluster has no head Pod")]
 

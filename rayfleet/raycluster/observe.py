@@ -6,10 +6,24 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from rayfleet.api.config import Configuration
-from rayfleet.api.meta import JOBS, PERSISTENTVOLUMECLAIMS, PODS, RAYCLUSTERS, SECRETS, SERVICES, Key, Resource, controller_of
+from rayfleet.api.labels import SUBMITTED_TO
+from rayfleet.api.meta import (
+    JOBS,
+    PERSISTENTVOLUMECLAIMS,
+    PODS,
+    RAYCLUSTERS,
+    RAYJOBS,
+    SECRETS,
+    SERVICES,
+    Key,
+    Resource,
+    controller_of,
+)
 from rayfleet.api.names import claim_name
-from rayfleet.api.raycluster import RayCluster
+from rayfleet.api.raycluster import OTHER_MANAGER, RayCluster
+from rayfleet.api.rayjob import RayJob
 from rayfleet.api.views import ChildView
+from rayfleet.raycluster.fences import comes_once
 from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.rivals import Rival, may_have, rival_of
 from rayfleet.resources import tls
@@ -34,11 +48,13 @@ class Reader(Protocol):
 
 
 class Observer:
-    """Observes with one configuration. `others` are the kinds of children that are watched besides those that have a field of their own."""
+    """Observes with one configuration. `others` are the kinds of children that are watched besides those that have a field of their own.
+    `has_jobs`: RayJobs are looked after by this process, too."""
 
-    def __init__(self, config: Configuration, others: Sequence[Resource] = ()) -> None:
+    def __init__(self, config: Configuration, others: Sequence[Resource] = (), *, has_jobs: bool = False) -> None:
         self.config = config
         self.others = others
+        self.has_jobs = has_jobs
 
     async def __call__(self, reader: Reader, key: Key, now: float) -> Observed | None:
         """None when the object is gone."""
@@ -59,6 +75,7 @@ class Observer:
             unseen=frozenset(resource for resource in self.others if reader.unseen(resource)),
             ownerless=ownerless(reader, cluster),
             rival=rival(reader, cluster),
+            unpermitted=self.has_jobs and unpermitted(reader, cluster),
             backoffs=reader.backoffs(key),
             config=self.config,
         )
@@ -82,3 +99,15 @@ def ownerless(reader: Reader, cluster: Any) -> tuple[ChildView, ...]:
         return ()
     found = (reader.get(SECRETS, Key(cluster.metadata.namespace, name)) for name in tls.secret_names(cluster))
     return tuple(secret for secret in found if secret is not None and controller_of(secret.metadata) is None)
+
+
+def unpermitted(reader: Reader, cluster: Any) -> bool:
+    """Does the RayJob of a cluster whose head submits it not name this very cluster? One that somebody else looks after names none."""
+    owner = controller_of(cluster.metadata)
+    if not isinstance(cluster, RayCluster) or not comes_once(cluster) or owner is None or owner.kind != RAYJOBS.kind:
+        return False
+    job = reader.get(RAYJOBS, Key(cluster.metadata.namespace, owner.name))
+    if reader.unseen(RAYJOBS) or (isinstance(job, RayJob) and job.spec.managed_by == OTHER_MANAGER):
+        return False
+    named = job.metadata.annotation(SUBMITTED_TO).partition(" ")[2] if job is not None else ""
+    return bool(named.partition("/")[0] != cluster.metadata.uid)

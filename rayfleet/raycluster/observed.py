@@ -26,6 +26,7 @@ class Observed:
 
     `jobs` are likewise its own. `claim` is the claim for the head's embedded store, whoever owns it: one that was kept has no owner.
     `rival` is another cluster that has the store which this one names.
+    `unpermitted`: its head would submit a job by itself, and that job does not say yet that this cluster may.
     `alone`: it came to be while this process alone could act on it.
     `gone` are names of its Pods that were seen to vanish; `now` is in seconds since 1970; `backoffs` holds recent failures by scope.
     """
@@ -44,6 +45,7 @@ class Observed:
     unseen: frozenset[Resource] = frozenset()
     ownerless: tuple[ChildView, ...] = ()
     alone: bool = False
+    unpermitted: bool = False
 
     @property
     def lives(self) -> Lives:

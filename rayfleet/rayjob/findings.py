@@ -105,8 +105,16 @@ def pre_running_deadline(observed: Observed, job: RayJob) -> bool:
 def cluster_lost(observed: Observed, job: RayJob) -> bool:
     """Is a cluster gone, or going, that the job may have been submitted to?"""
     if observed.cluster is not None and not observed.cluster.metadata.deletion_timestamp:
-        return head_lost(observed, job)
+        return head_lost(observed, job) or made_again(observed, job)
     return job.status.job_deployment_status != State.INITIALIZING or may_be_submitted(observed, job)
+
+
+def made_again(observed: Observed, job: RayJob) -> bool:
+    """Is this another cluster than that which may submit the job by itself?"""
+    known, cluster = observed.submitted_to, observed.cluster
+    if job.spec.submission_mode != SIDECAR or known is None or cluster is None:
+        return False
+    return known[0] == job.status.job_id and known[1].partition("/")[0] != cluster.metadata.uid
 
 
 def head_lost(observed: Observed, job: RayJob) -> bool:
@@ -115,7 +123,9 @@ def head_lost(observed: Observed, job: RayJob) -> bool:
         return False
     if any(head.status.phase in ("Failed", "Succeeded") for head in observed.heads):
         return True
-    was_there = deadlines.ready_since(observed) > 0 or may_be_submitted(observed, job) or labels.HEAD_GROUP in lives_of(observed.cluster)
+    known = observed.submitted_to
+    was_seen = known is not None and known[0] == job.status.job_id and "/" in known[1]
+    was_there = was_seen or deadlines.ready_since(observed) > 0 or labels.HEAD_GROUP in lives_of(observed.cluster)
     return not observed.heads and was_there
 
 

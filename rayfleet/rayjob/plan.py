@@ -101,8 +101,8 @@ def invalid(text: str) -> Event:
 
 
 def effects(observed: Observed, job: RayJob, step: Step) -> tuple[list[Action], list[Call]]:
-    if step.state is State.INITIALIZING and step.effect is not Effect.MAKE_CLUSTER and submission.submits_unfenced(observed, job):
-        return [submission.fence(job, observed.heads[0].name)], []
+    if step.state is State.INITIALIZING and (found := submission.unfenced(observed, job)):
+        return [submission.fence(job, found)], []
     if step.effect is Effect.MAKE_CLUSTER:
         return cluster.make_cluster(observed, job), []
     if step.effect is Effect.SUBMIT:

@@ -1,7 +1,8 @@
 """What Ray is told of a try: the job, once, and to stop it.
 
 Before an id may be submitted anywhere, the life of Ray in which it may be is on the object. In that life Ray itself takes an id but once;
-in another one the id is never submitted again. In SidecarMode, where the head submits as soon as it can, it is the head Pod's name.
+in another one the id is never submitted again. In SidecarMode, where the head submits as soon as it can, it is the cluster's UID,
+before which no head is made, and of no other cluster one is; and the head's name, once there is one.
 """
 
 from __future__ import annotations
@@ -61,11 +62,17 @@ def plan_submission(observed: Observed, job: RayJob) -> tuple[list[Action], list
     return submitter(observed, job, session), []
 
 
-def submits_unfenced(observed: Observed, job: RayJob) -> bool:
-    """Is there a head that submits by itself, and nothing on the object that says so?"""
-    known = observed.submitted_to
-    fenced = known is not None and known[0] == job.status.job_id
-    return job.spec.submission_mode == SIDECAR and bool(observed.heads) and not fenced and not observed.held_back(SCOPE)
+def unfenced(observed: Observed, job: RayJob) -> str:
+    """What is to be said of a cluster that submits by itself: its UID, for which its head waits, and once that is there its name, too. ""
+    when nothing is to be said."""
+    known, cluster = observed.submitted_to, observed.cluster
+    if job.spec.submission_mode != SIDECAR or cluster is None or cluster.metadata.deletion_timestamp or observed.held_back(SCOPE):
+        return ""
+    uid = cluster.metadata.uid
+    is_told = known is not None and known == (job.status.job_id, uid)
+    if known is not None and known[0] == job.status.job_id and not (is_told and observed.heads):
+        return ""
+    return f"{uid}/{observed.heads[0].name}" if observed.heads else uid
 
 
 def session_of(observed: Observed) -> str | None:

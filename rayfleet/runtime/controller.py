@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Generic
 
@@ -78,9 +78,14 @@ class Controller(Generic[O]):
         """Hear of changes."""
         self.informers[self.kind.resource].subscribe(self._owner_changed)
         for child in self.kind.children:
-            self.informers[child.resource].subscribe(partial(self._grandchild_changed if child.through else self._child_changed, child))
+            self.informers[child.resource].subscribe(partial(self._hearer(child), child))
         if self._errands:
             self._errands.subscribe(self._heard_of)
+
+    def _hearer(self, child: Child) -> Callable[[Child, Any, Any], None]:
+        if child.owns:
+            return self._parent_changed
+        return self._grandchild_changed if child.through else self._child_changed
 
     async def synced(self) -> None:
         """Wait until everything that an observation reads has been listed."""
@@ -221,6 +226,11 @@ class Controller(Generic[O]):
         self._metrics.troubled(key, 0)
         if self._errands:
             self._errands.forget(key)
+
+    def _parent_changed(self, child: Child, old: Any, new: Any) -> None:
+        if not same(old, new):
+            for found in self.informers[self.kind.resource].owned((new or old).metadata.uid):
+                self._heed(child, found.metadata.key, old, new)
 
     def _grandchild_changed(self, child: Child, old: Any, new: Any) -> None:
         """What belongs to a child is of interest, but not ours to make: nothing is remembered of it."""

@@ -30,6 +30,7 @@ class Child:
     `required`: nothing can be decided without having seen them. Of others that may not be listed none are seen, and the rest goes on.
     `calm(old, new)`: may the owner's look at this change wait a moment, by when there may be more to see?
     `through`: they belong to a child of that kind, and only by it to ours.
+    `owns`: it is the other way round: some of ours belong to them.
     """
 
     resource: Resource
@@ -40,6 +41,7 @@ class Child:
     metadata_only: bool = False
     calm: Callable[[Any, Any], bool] = never_calm
     through: Resource | None = None
+    owns: bool = False
 
 
 class Outside(Protocol):

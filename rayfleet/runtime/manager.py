@@ -170,7 +170,7 @@ class Manager:
     def _controller(self, kind: Kind[Any], place: str | None) -> Controller[Any]:
         """Each namespace that is named has controllers of its own, so that one that cannot be read holds up no other."""
         itself = Child(kind.resource, kind.type, decode=kind.decode, required=kind.required)
-        informers = {child.resource: self._informer(child, place, on_demand=not child.required) for child in kind.children}
+        informers = {each.resource: self._informer(each, place, on_demand=not (each.required or each.owns)) for each in kind.children}
         informers[kind.resource] = self._informer(itself, place)
         queue = Dispenser(WorkQueue(self.settings.pace), self._clock)
         visibility = Visibility(queue.add, self._clock, self.settings.patience)

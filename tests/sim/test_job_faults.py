@@ -6,6 +6,7 @@ import pytest
 
 from rayfleet.api import labels
 from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYJOBS
+from rayfleet.rayjob import submission
 from rayfleet.sim.job_storm import NAME
 from rayfleet.sim.kubelet import PENDING, READY, key_of
 from rayfleet.sim.manifests import cluster, group
@@ -34,6 +35,45 @@ def test_a_cluster_whose_head_submits_is_not_made_again_when_it_is_lost() -> Non
         world.delete(RAYCLUSTERS, world.status["rayClusterName"])
         world.run(60.0)
         assert (world.state, world.status["reason"], world.clusters) == ("Failed", "ClusterLost", [])
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+def test_a_cluster_that_was_deleted_while_nobody_looked_does_not_come_again(retries: int) -> None:
+    """SidecarMode: its head has had the job from nobody but itself, and no operator has seen either."""
+    with job_world() as world:
+        first = world.lead()
+        world.submit(submissionMode="SidecarMode", backoffLimit=retries)
+        world.until(lambda: any(pod["metadata"]["labels"][labels.NODE_TYPE] == labels.HEAD for pod in world.store.all(PODS)))
+        world.retire(first)
+        world.until(lambda: len(world.runs) == 1)
+        name = world.status["rayClusterName"]
+        world.delete(RAYCLUSTERS, name)
+        world.run(60.0)
+        world.lead()
+        world.run(120.0)
+        assert (world.status["failed"], len(world.runs)) == (1, 1 + retries)
+        assert name not in world.clusters
+        assert world.state == ("Complete" if retries else "Failed")
+
+
+def test_a_head_that_submits_waits_until_its_job_names_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster that goes before that never had a head: another one of its name is made, and the job runs."""
+    with job_world() as world:
+        with monkeypatch.context() as patch:
+            patch.setattr(submission, "unfenced", lambda observed, job: "")
+            first = world.lead()
+            world.submit(submissionMode="SidecarMode")
+            world.run(60.0)
+            (made,) = world.store.all(RAYCLUSTERS)
+            assert list(world.store.all(PODS)) == []
+            world.retire(first)
+        world.delete(RAYCLUSTERS, made["metadata"]["name"])
+        world.lead()
+        world.run(90.0)
+        assert (world.state, len(world.runs)) == ("Complete", 1)
+        (again,) = world.store.all(RAYCLUSTERS)
+        assert again["metadata"]["name"] == made["metadata"]["name"]
+        assert again["metadata"]["uid"] in world.job["metadata"]["annotations"][labels.SUBMITTED_TO]
 
 
 def test_a_head_that_submits_does_not_come_again_before_all_was_ready() -> None:

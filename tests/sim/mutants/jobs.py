@@ -14,6 +14,7 @@ from rayfleet.api.meta import RAYCLUSTERS
 from rayfleet.planning.actions import Action, Create, Delete, Fence, RemoveFinalizer
 from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.raycluster import head
+from rayfleet.raycluster import observe as observer
 from rayfleet.rayjob import cluster, deadlines, deletion, findings, observe, states, status, submission
 from rayfleet.rayjob import plan as core
 from rayfleet.rayjob.observed import Observed
@@ -72,8 +73,9 @@ def second_head(patch: Patch) -> None:
 
 
 def unfenced_sidecar(patch: Patch) -> None:
-    """Nothing says that a head which submits by itself was there: its cluster is made again."""
-    patch.setattr(submission, "submits_unfenced", lambda observed, job: False)
+    """Nothing says that a head which submits by itself may come: its cluster is made again."""
+    patch.setattr(submission, "unfenced", lambda observed, job: "")
+    patch.setattr(observer, "unpermitted", lambda reader, cluster: False)
 
 
 def made_again(patch: Patch) -> None:
