@@ -24,6 +24,7 @@ from rayfleet.runtime.gate import Gate, Written
 from rayfleet.runtime.gone import Made
 from rayfleet.runtime.namesake import Namesake, who_holds
 from rayfleet.runtime.statuses import Statuses
+from rayfleet.runtime.unanswered import Unanswered
 from rayfleet.runtime.visibility import Source, Visibility
 from rayfleet.runtime.writes import PAST, moves_owner, write_of
 
@@ -84,6 +85,7 @@ class Applier:
         self._lookup = lookup
         self._clock = clock
         self._draw = draw
+        self._unanswered = Unanswered()
         self._statuses = Statuses(resource, gate, sources, visibility, clock)
 
     async def apply(self, key: Key, owner: ObjectMeta, plan: Plan) -> Outcome:
@@ -111,6 +113,7 @@ class Applier:
     def forget(self, key: Key) -> None:
         """The object is gone."""
         self._statuses.forget(key)
+        self._unanswered.forget(key)
 
     async def _stage(self, stage: Sequence[Action], outcome: Outcome) -> None:
         if len(stage) == 1:
@@ -151,6 +154,7 @@ class Applier:
             else:
                 outcome.stale = True
         except ApiError as error:
+            self._unanswered.refused(outcome.key, action, error)
             self._fail(action, error, outcome, "NamespaceTerminating" if of_a_dying_namespace(error) else None)
 
     def _done(self, action: Action, written: Written, outcome: Outcome) -> None:
@@ -160,8 +164,8 @@ class Applier:
 
     async def _fence(self, fence: Fence, outcome: Outcome) -> None:
         """Asked about twice: another process may make what was taken for gone between the first question and the write; afterwards it can
-        not. Raises ApiError, Shut."""
-        if await self._still_there(fence, outcome):
+        not. Nor may anything of its scope have been made that the plan could not know of. Raises ApiError, Shut."""
+        if await self._still_there(fence, outcome) or await self._was_made(fence.scope, outcome):
             outcome.stale = True
         elif not fence.annotations:
             await self._ask(fence, outcome)
@@ -182,6 +186,19 @@ class Applier:
             found = True
             if source := self._sources.get(place.resource):
                 self._visibility.wrote(outcome.key, source, meta.resource_version)
+        return found
+
+    async def _was_made(self, scope: str, outcome: Outcome) -> bool:
+        """Did a creation take place whose answer was lost? Then the copy must show it before the next look. Raises ApiError."""
+        found = False
+        for action in self._unanswered.of(outcome.key, scope):
+            namesake = await who_holds(self._lookup, action, outcome.owner)
+            self._unanswered.settled(outcome.key, action)
+            source = self._sources.get(action.resource)
+            if source and namesake.ours and not shows(source, action, namesake):
+                found = True
+                outcome.made.append(Made(source, action.namespace, action.name, namesake.resource_version))
+                self._visibility.wrote(outcome.key, source, namesake.resource_version)
         return found
 
     async def _ask(self, fence: Fence, outcome: Outcome) -> None:

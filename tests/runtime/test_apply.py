@@ -34,6 +34,8 @@ class Hand:
         self.told: list[Event] = []
         self.backoffs = Backoffs()
         self.open = True
+        self.copies = {THINGS: Copy(self.clock), PODS: Copy(self.clock, "0")}
+        self.visibility = Visibility(lambda key: None, self.clock)
         self.meanwhile: Callable[[], object] | None = None
         meta = api.store.create("things", "default", thing("a"))["metadata"]
         self.owner = ObjectMeta(name="a", namespace="default", uid=meta["uid"], resource_version=meta["resourceVersion"])
@@ -44,8 +46,8 @@ class Hand:
         self.applier = Applier(
             THINGS,
             Gate(client, is_open=lambda: self.open, hook=self.hook),
-            {THINGS: Copy(self.clock)},
-            Visibility(lambda key: None, self.clock),
+            self.copies,
+            self.visibility,
             self.backoffs,
             lambda resource, about, event: self.told.append(event),
             lookup,
@@ -79,6 +81,10 @@ async def hand() -> AsyncIterator[Hand]:
 
 def create(name: str, scope: str = "small") -> Create:
     return Create(PODS, "default", name, pod(name), scope, "it is missing", POD, "CreatedPod", "FailedToCreatePod")
+
+
+def owned(hand: Hand, name: str) -> Create:
+    return replace(create(name), manifest=pod(name, hand.owner.uid))
 
 
 def delete(name: str, uid: str, scope: str = "small", setback: bool = False) -> Delete:
@@ -155,6 +161,23 @@ async def test_several_repairs_of_one_scope_are_one_setback(hand: Hand) -> None:
         now = hand.clock.monotonic()
         assert hand.backoffs.of(KEY, now)["small"].retry_at == now + wait
     assert hand.held() == {"small": 2}
+
+
+@pytest.mark.parametrize("fault", [Fault("POST", "/pods", lost=True), Fault("POST", "/pods", status=504)], ids=["lost", "504"])
+async def test_what_was_made_without_an_answer_is_waited_for_before_something_else_is_made(hand: Hand, fault: Fault) -> None:
+    """The copy is behind, and the plan wants another one in its place, by another name."""
+    asked, copy = replace(fence(hand), annotations={}), hand.copies[PODS]
+    hand.api.faults.append(fault)
+    await hand.apply(asked, owned(hand, "p0"))
+    made = hand.names()
+    outcome = await hand.apply(asked, owned(hand, "p1"))
+    if made:
+        assert outcome.stale and hand.visibility.blocks(KEY) and hand.names() == ["p0"]
+        copy.reach("1000")
+        assert not hand.visibility.blocks(KEY)
+    else:
+        assert not outcome.stale and hand.names() == ["p1"]
+    assert len((await hand.apply(asked, owned(hand, "p2"))).done) == 2, "once it is known nobody is asked again"
 
 
 async def test_a_patch_insists_on_its_object(hand: Hand) -> None:
