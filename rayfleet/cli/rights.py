@@ -89,7 +89,7 @@ STORES = (Right("", "persistentvolumeclaims", CHILD),)  # delete is never used: 
 """For gcsFaultToleranceOptions with RocksDB, while the gate GCSFaultToleranceEmbeddedStorage is on."""
 
 CRON_JOBS = (
-    Right("ray.io", "raycronjobs", ("list", "watch")),
+    Right("ray.io", "raycronjobs", ("get", "list", "watch")),
     Right("ray.io", "raycronjobs/status", ("patch",)),
     Right("ray.io", "raycronjobs/finalizers", ("update",)),  # as that of rayclusters
     Right("ray.io", "rayjobs", ("get", "create")),  # get: who holds a name that is taken?
