@@ -66,7 +66,7 @@ def test_an_image_of_a_version_that_is_not_installed_is_noted_and_no_fault(fleet
     fleet.ready("other-version", 0)
     told = eventually(lambda: (text := fleet.run("explain", "other-version")) and "2.9.3" in text and text, 20.0)
     assert "ready; head ready" in told and "Nothing is wrong with it." in told
-    assert "image rayproject/ray:2.9.3 asks for Ray 2.9.3; the local fleet runs" in told
+    assert "image rayproject/ray:2.9.3 asks for Ray 2.9.3; Ray 2.60.0 stands for it" in told
 
 
 def test_what_is_mended_is_well_again(fleet: Fleet) -> None:
