@@ -190,7 +190,7 @@ def bury(world: World, rules: ServeRules) -> None:
 
 
 CALLS = (
-    *("create rayclusters", "create services", "patch rayservices", "patch status", "patch rayclusters", "patch services"),
+    *("create rayclusters", "create services", "patch rayservices", "patch status", "patch rayclusters"),
     *("delete rayclusters", "get rayservices", "put ray"),
 )
 SORT = Sort(
