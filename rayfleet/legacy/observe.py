@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 from rayfleet.api.config import Configuration
-from rayfleet.api.meta import OLD_RAYCLUSTERS, PODS, RAYCLUSTERS, SERVICES, Key, Resource
+from rayfleet.api.meta import OLD_RAYCLUSTERS, PODS, RAYCLUSTERS, SERVICES, Key
 from rayfleet.legacy.observed import Observed
-
-
-class Reader(Protocol):
-    """The part of the runtime's reader that is used here."""
-
-    def get(self, resource: Resource, key: Key) -> Any: ...
-
-    def owned(self, resource: Resource, uid: str) -> Any: ...
-
-    def backoffs(self, key: Key) -> Any: ...
+from rayfleet.planning.reader import Reader
 
 
 class Observer:

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 from rayfleet.api.config import Configuration
-from rayfleet.api.meta import RAYCRONJOBS, RAYJOBS, Key, Resource
+from rayfleet.api.meta import RAYCRONJOBS, RAYJOBS, Key
 from rayfleet.api.raycronjob import RayCronJob
+from rayfleet.planning.reader import Reader
 from rayfleet.ray.runtime_env import runtime_env
 from rayfleet.raycronjob.observed import Observed
-
-
-class Reader(Protocol):
-    """The part of the runtime's reader that is used here."""
-
-    def get(self, resource: Resource, key: Key) -> Any: ...
-
-    def owned(self, resource: Resource, uid: str) -> Any: ...
-
-    def backoffs(self, key: Key) -> Any: ...
 
 
 class Observer:

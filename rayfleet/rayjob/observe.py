@@ -9,10 +9,11 @@ import msgspec
 
 from rayfleet.api.config import Configuration
 from rayfleet.api.labels import CLUSTER, SUBMISSION_MODE
-from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYJOBS, SERVICES, Key, Resource
+from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYJOBS, SERVICES, Key
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation.ray_job import SIDECAR
+from rayfleet.planning.reader import Reader
 from rayfleet.ray import jobs
 from rayfleet.ray.answer import Act, Heard, Question, Target
 from rayfleet.ray.runtime_env import runtime_env
@@ -21,16 +22,6 @@ from rayfleet.rayjob.states import POLLED, State
 from rayfleet.resources import auth
 from rayfleet.resources.pod_template import head_service_of
 from rayfleet.resources.services import dashboard_port
-
-
-class Reader(Protocol):
-    """The part of the runtime's reader that is used here."""
-
-    def get(self, resource: Resource, key: Key) -> Any: ...
-
-    def owned(self, resource: Resource, uid: str) -> Any: ...
-
-    def backoffs(self, key: Key) -> Any: ...
 
 
 class Desk(Protocol):
