@@ -215,12 +215,16 @@ async def test_a_pod_ends_when_its_deadline_has_passed(world: World) -> None:
 
 
 async def test_no_signal_is_ignored_whoever_started_the_kubelet(bare_world: World) -> None:
-    """As by `nohup rayfleet up`: what is ignored is passed on from program to program."""
+    """As by `nohup rayfleet up`: what is ignored is passed on from program to program.
+
+    32 and 33 are the C library's own: no program sets them by its means, and it takes them whatever stood there.
+    """
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         await bare_world.start_kubelet()
         await bare_world.apply(pod("grep SigIgn /proc/self/status", restartPolicy="Never"))
         await bare_world.reaches("Succeeded")
-        assert int((await bare_world.log()).split()[1], 16) == 0
+        ignored = int((await bare_world.log()).split()[1], 16)
+        assert [number for number in range(1, 65) if ignored >> (number - 1) & 1 and number not in (32, 33)] == []
     finally:
         signal.signal(signal.SIGHUP, before)
