@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 from collections.abc import Collection
 from pathlib import Path
@@ -50,23 +52,42 @@ def end(state: State, *, forget: bool = False) -> Ended:
                 outer.wait(PEER_GRACE)
                 inside.append(outer)
         left = (*leftovers.living(inside), *leftovers.mounts(state.path))
-        remove(state, forget)
-        return Ended(holder is not None, len(inside), left)
+        return Ended(holder is not None, len(inside), (*left, *remove(state, forget)))
 
 
-def remove(state: State, forget: bool) -> None:
+def remove(state: State, forget: bool) -> list[str]:
+    """What could not be removed, as words for a person."""
     if forget:
-        shutil.rmtree(state.path, ignore_errors=True)
-        return
-    remove_but(state.path, (*KEPT, state.pods.name))
-    remove_but(state.pods, KEPT_OF_PODS)
+        remove_tree(state.path)
+        return [f"directory {state.path}"] if state.path.exists() else []
+    return [*remove_but(state.path, (*KEPT, state.pods.name)), *remove_but(state.pods, KEPT_OF_PODS)]
 
 
-def remove_but(directory: Path, kept: Collection[str]) -> None:
+def remove_but(directory: Path, kept: Collection[str]) -> list[str]:
+    """As `remove`, of all but the entries named."""
+    left = []
     for entry in directory.iterdir() if directory.exists() else ():
         if entry.name in kept:
             continue
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry, ignore_errors=True)
-        else:
+        if entry.is_symlink() or not entry.is_dir():
             entry.unlink()
+            continue
+        remove_tree(entry)
+        left += [f"directory {entry}"] if entry.exists() else []
+    return left
+
+
+def remove_tree(directory: Path) -> None:
+    shutil.rmtree(directory, ignore_errors=True)
+    if directory.exists():  # a container closed a directory of its own: to root of its namespace that is nothing, to its user here it is
+        open_up(directory)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def open_up(directory: Path) -> None:
+    """Let the owner into every directory below. Links stay as they are: they may lead anywhere."""
+    for at, names, _ in os.walk(directory):
+        for path in (Path(at, name) for name in names):
+            if not path.is_symlink():
+                with contextlib.suppress(OSError):  # another user's
+                    path.chmod(0o700)
