@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -101,6 +102,9 @@ async def run_kubelet(settings: KubeletSettings, *, ready: Callable[[], None] = 
 
     Raises kube.connection.ConfigError, NetworkError, OSError or ApiError when it cannot start.
     """
+    os.umask(0o022)  # containers and their volumes have a runtime's, not that of the shell that this was started from
+    settings.state.mkdir(parents=True, exist_ok=True)
+    settings.state.chmod(0o700)  # Secrets lie in it as files
     async with Client(load_kubeconfig(settings.kubeconfig), user_agent="rayfleet-kubelet") as client:
         kubelet = Kubelet(client, settings)
         try:
