@@ -42,6 +42,13 @@ def missing() -> Iterator[str]:
         yield refusal
 
 
+# Of namespaces(7), Debian's kernels and Ubuntu's: (name, the value that forbids, one that allows).
+SETTINGS = (
+    ("user.max_user_namespaces", "0", "15000"),
+    ("kernel.unprivileged_userns_clone", "0", "1"),
+    ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+)
+KERNEL = Path("/proc/sys")
 PACKAGES = {"ip": "iproute2", "unshare": "util-linux", "mount": "mount", "sh": "dash"}
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -65,9 +72,23 @@ def refused() -> str | None:
 
 
 def advice(words: str) -> str:
+    """What mends it. Which setting keeps ordinary users out is read, as the kernel's words do not tell: they may be `No space left`."""
+    mends = [f"sysctl -w {name}={allowing}" for name, forbidding, allowing in SETTINGS if setting(name) == forbidding]
+    if os.geteuid() != 0 and mends:
+        return (
+            f"user namespaces are off for ordinary users; as root: {'; '.join(mends)} (to stay: in /etc/sysctl.d), or run rayfleet as root"
+        )
     if words.startswith("unshare"):
-        return "as root, or with user namespaces allowed (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0)"
+        return "as root, or where user namespaces are allowed; in a container: --privileged, or a seccomp profile that allows unshare"
     return "the modules bridge and veth must be there (modprobe); a container needs --privileged, or CAP_SYS_ADMIN and CAP_NET_ADMIN"
+
+
+def setting(name: str) -> str:
+    """A kernel setting; "" where this kernel has it not."""
+    try:
+        return KERNEL.joinpath(*name.split(".")).read_text().strip()
+    except OSError:
+        return ""
 
 
 def entrance() -> list[str]:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import time
@@ -51,8 +52,7 @@ class NotUp(Exception):
 def start(state: State, say: Say, *, auth: str = "token", rules: tuple[Rule, ...] = ()) -> door.Record:
     """Make the fleet run; returns its living door once that listens. `auth` is the mode of clusters that say nothing of it: every user of
     this machine can reach their ports. `rules` say what stands for which image. Raises HostLacks, NotUp."""
-    if state.path.resolve().is_relative_to("/run"):
-        raise NotUp(f"the state directory cannot be below /run, which the fleet has for itself: {state.path}")
+    check(state)
     with locked(state):
         state.make()
         holder = find_holder(state)
@@ -69,6 +69,19 @@ def start(state: State, say: Say, *, auth: str = "token", rules: tuple[Rule, ...
         write_rules(state, rules)
         record = find_door(state)
         return record or start_door(state, say)
+
+
+def check(state: State) -> None:
+    """Raises NotUp for a directory in which a fleet would not be its user's alone."""
+    if state.path.resolve().is_relative_to("/run"):
+        raise NotUp(f"the state directory cannot be below /run, which the fleet has for itself: {state.path}")
+    if not state.path.exists():
+        return
+    found = state.path.stat()
+    if found.st_uid != os.geteuid():
+        raise NotUp(f"the state directory {state.path} belongs to another user (uid {found.st_uid}): name one of your own with --state")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise NotUp(f"others may write to the state directory {state.path}: chmod go-w {state.path}, or name another with --state")
 
 
 def clear(state: State, say: Say) -> None:

@@ -111,6 +111,18 @@ def test_a_state_directory_below_run_is_refused() -> None:
     assert not Path("/run/rayfleet-test").exists()
 
 
+def test_a_state_directory_that_is_not_its_users_alone_is_refused(state: State) -> None:
+    state.path.mkdir(mode=0o700)
+    state.path.chmod(0o770)
+    with pytest.raises(NotUp, match=r"others may write.*chmod go-w"):
+        start(state, print)
+    state.path.chmod(0o700)
+    if os.geteuid() == 0:
+        os.chown(state.path, 54321, 54321)
+        with pytest.raises(NotUp, match=r"belongs to another user \(uid 54321\)"):
+            start(state, print)
+
+
 def test_a_host_without_iproute_is_told_what_to_install_and_what_works_without(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(namespaces, "find", lambda tool: None if tool == "ip" else f"/bin/{tool}")
     with pytest.raises(HostLacks, match=r"(?s)command ip is not installed.*apt-get install iproute2.*render, plan"):
@@ -125,6 +137,26 @@ def test_a_kernel_that_refuses_namespaces_is_quoted(state: State, monkeypatch: p
     with pytest.raises(HostLacks, match=r"(?s)Operation not permitted.*as root"):
         start(state, print)
     assert find_holder(state) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "forbidding", "mend"),
+    [
+        ("user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=15000"),
+        ("kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"),
+        ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
+    ],
+)
+def test_the_setting_that_keeps_ordinary_users_out_is_named_with_its_mend(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, forbidding: str, mend: str
+) -> None:
+    monkeypatch.setattr(namespaces, "KERNEL", tmp_path)
+    monkeypatch.setattr(namespaces.os, "geteuid", lambda: 1000)
+    (tmp_path / name).parent.mkdir()
+    (tmp_path / name).write_text(f"{forbidding}\n")
+    assert mend in namespaces.advice("unshare: write failed /proc/self/uid_map: Operation not permitted")
+    (tmp_path / name).write_text("7\n")
+    assert "sysctl" not in namespaces.advice("unshare: write failed /proc/self/uid_map: Operation not permitted")
 
 
 def test_another_system_than_linux_is_told_so(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
