@@ -17,16 +17,17 @@ from rayfleet.local.find import find_holder
 from rayfleet.local.identity import Identity
 from rayfleet.local.state import State
 from tests.local.asking import ask
+from tests.local.ordinary import User
 from tests.local.waiting import eventually
 
 CLUSTERS = "/apis/ray.io/v1/namespaces/default/rayclusters"
 
 
 class Fleet:
-    """The commands of one state directory. `auth` is the mode of clusters that say nothing of it."""
+    """The commands of one state directory, by this test's user or another. `auth` is the mode of clusters that say nothing of it."""
 
-    def __init__(self, state: State, auth: str = "disabled") -> None:
-        self.state, self.auth = state, auth
+    def __init__(self, state: State, auth: str = "disabled", user: User | None = None) -> None:
+        self.state, self.auth, self.user = state, auth, user
 
     def run(self, *words: str, text: str = "", code: int = 0, within: float = 200.0) -> str:
         """What a command prints; an AssertionError when it ends with another code."""
@@ -36,7 +37,8 @@ class Fleet:
 
     def command(self, *words: str) -> list[str]:
         options = words.index("--") if "--" in words else len(words)  # what follows is another program's
-        return [sys.executable, "-m", "rayfleet", *words[:options], "--state", str(self.state.path), *words[options:]]
+        command = [sys.executable, "-m", "rayfleet", *words[:options], "--state", str(self.state.path), *words[options:]]
+        return self.user.command(*command) if self.user else command
 
     def up(self, *words: str) -> str:
         return self.run("up", "--auth", self.auth, *words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from rayfleet.local.end import end
 from rayfleet.local.state import State
 from tests.local.fleet import Fleet
+from tests.local.ordinary import ordinary_user
 
 STORE = {"object-store-memory": "100000000"}
 
@@ -54,7 +56,14 @@ def ray_cluster(name: str, *groups: dict[str, Any], head: dict[str, Any] | None 
 
 @pytest.fixture(scope="session")
 def ray_fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    """Shared: remove the clusters that you make."""
+    """Shared: remove the clusters that you make. With RAYFLEET_AS_USER it is an ordinary user's."""
+    if os.environ.get("RAYFLEET_AS_USER"):
+        with ordinary_user() as user:
+            fleet = Fleet(user.state, user=user)
+            fleet.up()
+            yield fleet
+            fleet.run("down")
+        return
     fleet = Fleet(State(tmp_path_factory.mktemp("ray") / "fleet"))
     try:
         fleet.up()
