@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rayfleet.apiserver import pattern
 from rayfleet.apiserver.list_types import Lists
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.rules import Rules
@@ -83,7 +84,12 @@ class StructuralSchema:
             return []
         # Ratcheting: what was wrong before and did not change is not held against a write.
         errors = self._validator.iter_errors(obj)
-        return [cause for error in errors if old is None or _differs(old, obj, error.instance_path) for cause in _causes(error, obj)]
+        return [
+            cause
+            for error in errors
+            if old is None or _differs(old, obj, error.instance_path)
+            for cause in _causes(error, obj, self._schema)
+        ]
 
 
 def fault(schema: Obj) -> str | None:
@@ -97,19 +103,22 @@ def fault(schema: Obj) -> str | None:
 
 def instance_causes(schema: Obj, value: Any) -> list[Cause]:
     """What a schema says of one value; paths begin at the value."""
-    return [cause for error in _compiled(schema).iter_errors(value) for cause in _causes(error, value)]
+    return [cause for error in _compiled(schema).iter_errors(value) for cause in _causes(error, value, schema)]
 
 
 def _compiled(schema: Obj) -> Any:
     import jsonschema_rs
 
-    return jsonschema_rs.Draft7Validator(_json_schema({**schema, "x-kubernetes-embedded-resource": False}))
+    plain = _json_schema({**schema, "x-kubernetes-embedded-resource": False})
+    return jsonschema_rs.Draft7Validator(plain, pattern_options=pattern.options())
 
 
 def _json_schema(schema: Obj) -> Obj:
     """JSON Schema of the same meaning: nullable, int-or-string and OpenAPI's boolean exclusive bounds translated."""
     result = {name: schema[name] for name in _COPIED if schema.get(name) is not None}
     nullable = bool(schema.get("nullable"))
+    if result.get("pattern"):
+        result["pattern"] = pattern.linear(result["pattern"])
     if schema.get("x-kubernetes-int-or-string"):
         result["type"] = ["integer", "string", *(["null"] if nullable else [])]
     elif schema.get("type"):
@@ -136,8 +145,8 @@ def _json_schema(schema: Obj) -> Obj:
     return result
 
 
-def _causes(error: Any, obj: Obj) -> list[Cause]:
-    cause = _cause(error, obj)
+def _causes(error: Any, obj: Obj, schema: Obj) -> list[Cause]:
+    cause = _cause(error, obj, schema)
     value = _at(obj, list(error.instance_path))
     if error.kind.name == "type" and "integer" in error.kind.types and "string" not in error.kind.types and isinstance(value, float):
         # Its range is checked as well, and told of without a place.
@@ -146,7 +155,7 @@ def _causes(error: Any, obj: Obj) -> list[Cause]:
     return [cause]
 
 
-def _cause(error: Any, obj: Obj) -> Cause:
+def _cause(error: Any, obj: Obj, schema: Obj) -> Cause:
     """A schema error in the words of Kubernetes (kube-openapi's validation errors)."""
     where, kind = list(error.instance_path), error.kind.name
     path, value = field_path(where), _at(obj, where)
@@ -160,7 +169,7 @@ def _cause(error: Any, obj: Obj) -> Cause:
         return Cause(path, "FieldValueTooLong", f"Too long: may not be more than {error.kind.limit} bytes")
     if kind == "maxItems":
         return Cause(path, "FieldValueTooMany", f"Too many: {len(value)}: must have at most {error.kind.limit} items")
-    return invalid_value(path, len(value) if kind == "minItems" else value, f"{path} in body {_sentence(error, kind)}")
+    return invalid_value(path, len(value) if kind == "minItems" else value, f"{path} in body {_sentence(error, kind, schema)}")
 
 
 def _type_cause(path: str, value: Any, types: list[str]) -> Cause:
@@ -170,10 +179,11 @@ def _type_cause(path: str, value: Any, types: list[str]) -> Cause:
     return Cause(path, "FieldValueTypeInvalid", text)
 
 
-def _sentence(error: Any, kind: str) -> str:
+def _sentence(error: Any, kind: str, schema: Obj) -> str:
     value = error.kind.value
     if kind == "pattern":
-        return f"should match '{error.kind.pattern}'"
+        # As it stands in the schema; what is asked here is its translation.
+        return f"should match '{_at(schema, list(error.schema_path))}'"
     sentences = {
         "minimum": f"should be greater than or equal to {value}",
         "maximum": f"should be less than or equal to {value}",

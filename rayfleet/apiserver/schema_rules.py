@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from rayfleet.apiserver.cel import checker, syntax
+from rayfleet.apiserver.cel.program import program
 from rayfleet.apiserver.cel.types import BOOL, DYN, STRING, Type, type_of
 from rayfleet.apiserver.record import Obj
-from rayfleet.apiserver.rules import compiled
 from rayfleet.apiserver.status_error import Cause, invalid_value, not_supported, required
 
 REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
@@ -57,25 +57,16 @@ def _check_expression(rule: Obj, member: str, path: str, seen: Type, wanted: Typ
     text = rule[member]
     kind = "messageExpression compilation failed" if member == "messageExpression" else "compilation failed"
     try:
-        found = checker.check(text, {"self": seen, "oldSelf": seen})
+        found = checker.check(text, {"self": seen, "oldSelf": DYN if rule.get("optionalOldSelf") else seen})
+        program(text)
     except checker.Misfit as misfit:
         yield _refused(rule, f"{path}.{member}", f"{kind}: {misfit}")
         return
-    except syntax.Unreadable:
-        # It may be CEL all the same; the library that runs rules says whether it is.
-        if wrong := _mistake(text):
-            yield _refused(rule, f"{path}.{member}", f"{kind}: {wrong}")
+    except syntax.Unreadable as wrong:
+        yield _refused(rule, f"{path}.{member}", f"{kind}: {wrong}")
         return
     if found not in (wanted, DYN):
         yield _refused(rule, f"{path}.{member}", otherwise)
-
-
-def _mistake(text: str) -> str:
-    try:
-        compiled(text)
-    except ValueError as failure:
-        return re.sub(r"^\|", " |", str(failure).partition("': ")[2] or str(failure), flags=re.MULTILINE)
-    return ""
 
 
 def _refused(rule: Obj, field: str, why: str) -> Cause:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HOME = "rayfleet-system"
 COLOURS = {OK: "green", OFF: "yellow", MISSING: "red", UNKNOWN: "yellow"}
-MODULES = {"jsonschema_rs": "jsonschema-rs", "cel": "common-expression-language", "cryptography": "cryptography"}
+MODULES = {"jsonschema_rs": "jsonschema-rs", "cryptography": "cryptography"}
 
 
 @click.command()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import cel
 from hypothesis import strategies as st
 
 from rayfleet.api.policies import SPEC_POLICIES, SpecPolicy
 from rayfleet.api.policies.form import Check
+from rayfleet.apiserver.cel.program import Program
 
 TEMPLATES = [
     {"spec": {"containers": [{"name": "ray", "image": "ray"}]}},
@@ -75,8 +75,8 @@ def nearly_good() -> st.SearchStrategy[dict[str, Any]]:
 
 
 @cache
-def program(expression: str) -> Any:
-    return cel.compile(expression)
+def program(expression: str) -> Program:
+    return Program(expression)
 
 
 CLUSTERS, SERVICES, JOBS, CRON_JOBS = SPEC_POLICIES

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import cel
 import jsonschema_rs
 import pytest
 
+from rayfleet.apiserver.cel.program import program
 from tests.api.defaulting import defaulted, rules
 from tests.api.manifests import TEMPLATE, cluster, head_group, recorded_objects, worker_group
 from tests.api.test_crds import KINDS, schema_of
@@ -24,9 +24,9 @@ def errors(document: dict[str, Any], old: dict[str, Any] | None = None) -> list[
     before = {(path, rule): value for path, rule, value in rules(defaulted(old, schema), schema)} if old else {}
     for path, rule, value in rules(whole, schema):
         if "oldSelf" not in rule:
-            found += [] if cel.evaluate(rule, {"self": value}) else [f"{path}: {rule}"]
+            found += [] if program(rule).execute({"self": value}) else [f"{path}: {rule}"]
         elif (path, rule) in before:
-            found += [] if cel.evaluate(rule, {"self": value, "oldSelf": before[path, rule]}) else [f"{path}: {rule}"]
+            found += [] if program(rule).execute({"self": value, "oldSelf": before[path, rule]}) else [f"{path}: {rule}"]
     return found
 
 

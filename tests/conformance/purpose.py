@@ -52,7 +52,7 @@ PURPOSES: tuple[Difference, ...] = (
     Difference(
         ("rules-too-costly-refused",),
         ("*",),
-        "What a rule may cost is not estimated: who defines kinds on a laptop is who waits for them, and an object has 3 MiB at most.",
+        "What a rule may cost is not estimated, but counted when it runs: all rules that judge one write have 1,000,000 units.",
     ),
     Difference(
         ("pod-changes", "pod-with-owner-and-annotations"),

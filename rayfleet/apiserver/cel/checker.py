@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rayfleet.apiserver.cel.functions import GLOBAL, LIBRARIES, MEMBERS, OPAQUE, called
-from rayfleet.apiserver.cel.syntax import Expression, parse
+from rayfleet.apiserver.cel.syntax import Expression, marked, parse
 from rayfleet.apiserver.cel.types import (
     BOOL,
     BYTES,
@@ -72,6 +72,9 @@ class _Checker:
         if _is_library(node.target, names):
             return DYN
         target = self.of(node.target, names)
+        if node.optional:
+            # Optional values are not followed.
+            return DYN
         if target.name == "map":
             return target.of[1]
         if target.fields is not None:
@@ -85,7 +88,7 @@ class _Checker:
     def indexed(self, node: Expression, names: Names) -> Type:
         assert node.target is not None, "an index is into something"
         target, key = self.of(node.target, names), self.of(node.arguments[0], names)
-        if target == DYN or target.fields is not None:
+        if node.optional or target == DYN or target.fields is not None:
             return DYN
         wanted = {"list": INT, "map": target.of[0] if target.of else DYN}.get(target.name)
         if wanted is None or not _agree(wanted, key):
@@ -155,10 +158,7 @@ class _Checker:
         return self.misfit(node, f"found no matching overload for '{name}' applied to '{_listed(given)}'")
 
     def misfit(self, node: Expression, why: str) -> Misfit:
-        line = self._text.count("\n", 0, node.at) + 1
-        column = node.at - (self._text.rfind("\n", 0, node.at) + 1)
-        shown = self._text.split("\n")[line - 1]
-        return Misfit(f"ERROR: <input>:{line}:{column + 1}: {why}\n | {shown}\n | {'.' * column}^")
+        return Misfit(marked(self._text, node.at, why))
 
 
 def _operated(name: str, given: tuple[Type, ...]) -> Type | None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rayfleet.apiserver.cel.literals import number, text_of
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*)
@@ -11,15 +14,26 @@ _TOKEN = re.compile(
     |(?P<double>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)
     |(?P<uint>(?:0x[0-9a-fA-F]+|\d+)[uU])
     |(?P<int>0x[0-9a-fA-F]+|\d+)
-    |(?P<name>[A-Za-z_]\w*)
+    |(?P<name>[A-Za-z_]\w*|`[\w./ -]+`)
     |(?P<sign>==|!=|<=|>=|&&|\|\||[-+*/%!<>?:.,()\[\]{}])""",
     re.VERBOSE | re.DOTALL,
 )
 _LEVELS = (("||",), ("&&",), ("==", "!=", "<", "<=", ">", ">=", "in"), ("+", "-"), ("*", "/", "%"))
 
 
+_BEGINNINGS = "'[', '{', '(', ')', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER"
+"""what an operand may begin with"""
+
+
 class Unreadable(Exception):
-    """Not CEL, or CEL of a kind that is not read here."""
+    """Not CEL. The text is a whole error with the place in the expression marked."""
+
+
+def marked(text: str, at: int, why: str) -> str:
+    """An error as cel-go writes it."""
+    line = text.count("\n", 0, at) + 1
+    column = at - (text.rfind("\n", 0, at) + 1)
+    return f"ERROR: <input>:{line}:{column + 1}: {why}\n | {text.split(chr(10))[line - 1]}\n | {'.' * column}^"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +45,27 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """`kind`: literal (`name` is its type), name, select, call (`target` None: a function), index, list, map. `at`: offset in the text."""
+    """`kind`: literal (`name` is its type), name, select, call (`target` None: a function), index, list, map. `at`: offset in the text.
+
+    `optional`: of a select or index: written `.?` or `[?`. Of an entry of a list or map: left out when it is none.
+    """
 
     kind: str
     name: str
     at: int
     target: Expression | None = None
     arguments: tuple[Expression, ...] = ()
+    value: Any = None
+    """of a literal"""
+    optional: bool = False
 
 
 def parse(text: str) -> Expression:
     """Raises Unreadable."""
-    parser = _Parser(_tokens(text))
+    parser = _Parser(text, _tokens(text))
     found = parser.expression()
     if parser.token.kind != "end":
-        raise Unreadable(parser.token.text)
+        raise parser.misread(f"extraneous input '{parser.token.text}' expecting <EOF>")
     return found
 
 
@@ -54,7 +74,7 @@ def _tokens(text: str) -> list[Token]:
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
-            raise Unreadable(text[at:])
+            raise Unreadable(marked(text, at, f"Syntax error: token recognition error at: '{text[at:]}'"))
         if found.lastgroup != "space":
             tokens.append(Token(str(found.lastgroup), found[0], at))
         at = found.end()
@@ -62,9 +82,14 @@ def _tokens(text: str) -> list[Token]:
 
 
 class _Parser:
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        self._text = text
         self._tokens = tokens
         self._next = 0
+
+    def misread(self, why: str = "") -> Unreadable:
+        why = why or f"mismatched input '{self.token.text or '<EOF>'}' expecting {{{_BEGINNINGS}}}"
+        return Unreadable(marked(self._text, self.token.at, f"Syntax error: {why}"))
 
     @property
     def token(self) -> Token:
@@ -73,7 +98,7 @@ class _Parser:
     def take(self, text: str = "") -> Token:
         token = self.token
         if token.kind == "end" or (text and token.text != text):
-            raise Unreadable(token.text)
+            raise self.misread()
         self._next += 1
         return token
 
@@ -101,35 +126,42 @@ class _Parser:
     def unary(self) -> Expression:
         if self.token.kind == "sign" and self.token.text in ("!", "-"):
             sign = self.take()
+            if sign.text == "-" and self.token.kind in ("int", "double"):
+                # The least number of all has no positive one to be made of.
+                token = self.take()
+                return self.member(Expression("literal", token.kind, token.at, value=number(token.kind, "-" + token.text)))
             return Expression("call", f"{sign.text}_", sign.at, None, (self.unary(),))
         return self.member()
 
-    def member(self) -> Expression:
-        value = self.primary()
+    def member(self, value: Expression | None = None) -> Expression:
+        value = value or self.primary()
         while True:
             if dot := self.found("."):
                 value = self.selected(value, dot)
             elif bracket := self.found("["):
+                optional = self.found("?") is not None
                 inside = self.expression()
                 self.take("]")
-                value = Expression("index", "_[_]", bracket.at, value, (inside,))
+                value = Expression("index", "_[_]", bracket.at, value, (inside,), optional=optional)
             else:
                 return value
 
     def selected(self, value: Expression, dot: Token) -> Expression:
+        optional = self.found("?") is not None
         if self.token.kind != "name":
-            raise Unreadable(self.token.text)
-        name = self.take().text
+            raise self.misread(f"no viable alternative at input '.{self.token.text}'")
+        name = self.take().text.strip("`")
         if opening := self.found("("):
             return Expression("call", name, opening.at, value, self.several(")"))
-        return Expression("select", name, dot.at, value)
+        return Expression("select", name, dot.at, value, optional=optional)
 
     def primary(self) -> Expression:
         token = self.take()
         if token.kind in ("int", "uint", "double"):
-            return Expression("literal", token.kind, token.at)
+            return Expression("literal", token.kind, token.at, value=number(token.kind, token.text))
         if token.kind == "string":
-            return Expression("literal", "bytes" if token.text[0] in "bB" else "string", token.at)
+            value = text_of(token.text)
+            return Expression("literal", "bytes" if isinstance(value, bytes) else "string", token.at, value=value)
         if token.kind == "name":
             return self.named(token)
         if token.text == "(":
@@ -140,11 +172,13 @@ class _Parser:
             return Expression("list", "", token.at, None, self.several("]"))
         if token.text == "{":
             return Expression("map", "", token.at, None, self.entries())
-        raise Unreadable(token.text)
+        self._next -= 1
+        raise self.misread()
 
     def named(self, token: Token) -> Expression:
         if token.text in ("true", "false", "null"):
-            return Expression("literal", "null_type" if token.text == "null" else "bool", token.at)
+            value = {"true": True, "false": False, "null": None}[token.text]
+            return Expression("literal", "null_type" if value is None else "bool", token.at, value=value)
         if opening := self.found("("):
             return Expression("call", token.text, opening.at, None, self.several(")"))
         return Expression("name", token.text, token.at)
@@ -152,7 +186,8 @@ class _Parser:
     def several(self, end: str) -> tuple[Expression, ...]:
         found: list[Expression] = []
         while not self.found(end):
-            found.append(self.expression())
+            optional = end == "]" and self.found("?") is not None
+            found.append(replace(self.expression(), optional=True) if optional else self.expression())
             if self.token.text != end:
                 self.take(",")
         return tuple(found)
@@ -161,9 +196,10 @@ class _Parser:
         """Keys and values in turn."""
         found: list[Expression] = []
         while not self.found("}"):
+            optional = self.found("?") is not None
             found.append(self.expression())
             self.take(":")
-            found.append(self.expression())
+            found.append(replace(self.expression(), optional=True) if optional else self.expression())
             if self.token.text != "}":
                 self.take(",")
         return tuple(found)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rayfleet.apiserver.record import Obj
-from rayfleet.apiserver.rules import escaped_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +27,23 @@ LITERALS = {each.name: each for each in (BOOL, INT, UINT, DOUBLE, STRING, BYTES,
 _PLAIN = {"boolean": BOOL, "integer": INT, "number": DOUBLE, "string": STRING}
 _FORMATS = {"byte": BYTES, "duration": DURATION, "date": TIMESTAMP, "date-time": TIMESTAMP}
 _METADATA = Type("object", fields={"name": STRING, "generateName": STRING})
+
+
+_SIGNS = {".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_RESERVED = frozenset(
+    {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop"}
+    | {"package", "namespace", "return", "var", "void", "while"}
+)
+
+
+def escaped_name(name: str) -> str:
+    """A member's name as rules write it: reserved words and signs escaped."""
+    if name in _RESERVED:
+        return f"__{name}__"
+    escaped = name.replace("__", "__underscores__")
+    for sign, escape in _SIGNS.items():
+        escaped = escaped.replace(sign, escape)
+    return escaped
 
 
 def list_of(item: Type) -> Type:
