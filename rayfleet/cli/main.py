@@ -27,6 +27,7 @@ COMMANDS = {
     "explain": "explain",
     "doctor": "doctor",
     "token": "token",
+    "session": "session",
     "plan": "plan",
     "diff": "diff",
     "migrate": "migrate",

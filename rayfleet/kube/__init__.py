@@ -7,6 +7,7 @@ exec_plugin  log-in programs
 client       the verbs: get, list, create, replace, patch, delete, watch
 transport    one HTTP exchange: deadline, retries, log-in, Warning headers
 lane         its connections
+port_forward a connection to a Pod's port;  spdy  the frames in it
 errors       what the server's Status says, as exceptions
 warnings     what the server's Warning headers say
 """

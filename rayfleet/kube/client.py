@@ -5,7 +5,7 @@ Errors: every method raises `ApiError` (see `errors`). Decoding into a typed str
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import lru_cache
 from types import TracebackType
@@ -231,9 +231,11 @@ class Client:
             async for chunk in content.iter_any():
                 yield chunk
 
-    def websocket(self, path: str, headers: Mapping[str, str]) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
-        """To who stands behind the server's proxy; `headers` are for them."""
-        return self._transport.websocket(path, headers)
+    def websocket(
+        self, path: str, headers: Mapping[str, str], protocols: Collection[str] = ()
+    ) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
+        """To who stands behind the server's proxy, in one of these subprotocols; `headers` are for them."""
+        return self._transport.websocket(path, headers, protocols)
 
     async def request(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from types import SimpleNamespace
@@ -186,15 +186,19 @@ class Transport:
             raise unreachable("GET", path, error) from error
 
     @asynccontextmanager
-    async def websocket(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
-        """A WebSocket to who stands behind the server's proxy, which `headers` are for. Raises Unreachable when it is refused or cut."""
-        await self._log_in()
+    async def websocket(
+        self, path: str, headers: Mapping[str, str], protocols: Collection[str] = ()
+    ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """A WebSocket to who stands behind the server's proxy, which `headers` are for. Raises ApiError when it is refused, Unreachable
+        when it is cut."""
+        known_as = await self._log_in()
         try:
             async with (
                 self._streams.session() as session,
                 session.ws_connect(
                     self._url(path),
                     headers=self._authorized(dict(headers)),
+                    protocols=protocols,
                     heartbeat=HEARTBEAT,
                     max_msg_size=0,
                     server_hostname=self._connection.server_hostname,
@@ -202,6 +206,10 @@ class Transport:
                 ) as socket,
             ):
                 yield socket
+        except aiohttp.WSServerHandshakeError as error:
+            if error.status == 401:
+                await self._rejected(known_as)
+            raise from_response(error.status, b"") from error  # its words are not kept: a plain GET gives them
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise unreachable("GET", path, error) from error
 

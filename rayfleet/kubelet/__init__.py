@@ -26,7 +26,7 @@
     serving     its certificate, and who may call it
     passage     streams and sockets that a shim hands over
     remote_command  exec and attach over WebSocket
-    port_forward    connections to a Pod's ports over WebSocket;  spdy  the frames in it
+    port_forward    connections to a Pod's ports over WebSocket
     node        registers the node, renews its lease
     hollow      a kubelet without processes, for benches and tests
 

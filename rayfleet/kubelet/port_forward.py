@@ -14,11 +14,11 @@ from pathlib import Path
 
 from aiohttp import WSMsgType, web
 
-from rayfleet.kubelet import spdy
+from rayfleet.kube import spdy
+from rayfleet.kube.port_forward import PROTOCOL
 from rayfleet.kubelet.passage import Passage
 from rayfleet.kubelet.sandbox import SandboxError
 
-PROTOCOL = "SPDY/3.1+portforward.k8s.io"
 PIECE = 32 * 1024
 CONNECT_TIMEOUT = 10.0
 PING_EVERY = 30.0

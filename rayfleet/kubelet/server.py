@@ -13,12 +13,13 @@ from pathlib import Path
 from aiohttp import web
 
 from rayfleet.kube.errors import ApiError
+from rayfleet.kube.port_forward import PROTOCOL
 from rayfleet.kubelet.attempt import History, read_histories
 from rayfleet.kubelet.env import ConfigError
 from rayfleet.kubelet.logs import Wanted, read
 from rayfleet.kubelet.passage import Passage
 from rayfleet.kubelet.pods import Pods
-from rayfleet.kubelet.port_forward import PROTOCOL, forward
+from rayfleet.kubelet.port_forward import forward
 from rayfleet.kubelet.remote_command import PROTOCOLS, Conversation, refuse, require
 from rayfleet.kubelet.sandbox import SandboxError
 from rayfleet.kubelet.serving import admit, tls

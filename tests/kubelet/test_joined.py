@@ -6,6 +6,7 @@ import json
 import re
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +15,8 @@ from testbed.build import binary
 from tests.kubelet.joined import NODE, Joined
 from tests.kubelet.namespaces import NOTHING, own_network, remains
 from tests.kubelet.world import FOR_EVER, pod
+from tests.local.fleet import idle_cluster
+from tests.local.session import session
 from tests.local.waiting import eventually
 
 pytestmark = [pytest.mark.testbed, pytest.mark.namespaces]
@@ -115,6 +118,21 @@ def test_ports_of_a_pods_own_loopback_are_forwarded(joined: Joined) -> None:
         assert ask(port, b"anyone?") == b"", "nobody listens there"
 
 
+def test_a_session_brings_a_heads_port_here_whole(joined: Joined) -> None:
+    crds = subprocess.run([sys.executable, "-m", "rayfleet", "crds"], capture_output=True, text=True, check=True).stdout
+    joined.kubectl("apply", "--server-side", "-f", "-", text=crds)
+    joined.kubectl("wait", "--for=condition=Established", "crd/rayclusters.ray.io", "--timeout=20s")
+    joined.apply(idle_cluster("one", workers=0))  # nobody looks after it: its head is ours
+    serves = f"head -c {MUCH} /dev/zero > /tmp/much; exec python3 -m http.server --bind 127.0.0.1 --directory /tmp 8265"
+    labels = {"ray.io/cluster": "one", "ray.io/node-type": "head"}
+    listens = {"exec": {"command": ["python3", "-c", CONNECTS.replace("8123", "8265")]}, "periodSeconds": 1}
+    joined.run(pod(serves, "head", labels=labels, readinessProbe=listens))
+    with session([sys.executable, "-m", "rayfleet", "session", "one", "--kubeconfig", str(joined.kubeconfig)]) as held:
+        answer = ask(held.port("dashboard"), b"GET /much HTTP/1.0\r\n\r\n")
+        assert answer.endswith(bytes(MUCH))
+        assert b"200 OK" in answer[:100]
+
+
 def test_a_pod_reaches_the_api_server_by_its_service_as_its_own_account(joined: Joined, idle: str) -> None:
     answer = joined.kubectl("exec", "-i", idle, "--", "python3", "-", text=WHO_AM_I)
     user = json.loads(answer)["status"]["userInfo"]
@@ -164,6 +182,7 @@ url = "https://kubernetes.default.svc/apis/authentication.k8s.io/v1/selfsubjectr
 request = urllib.request.Request(url, json.dumps(review).encode(), headers)
 print(urllib.request.urlopen(request, context=ssl.create_default_context(cafile="{ACCOUNT}/ca.crt")).read().decode())
 """
+MUCH = 3_000_000
 CONNECTS = "import socket; socket.create_connection(('127.0.0.1', 8123))"
 
 

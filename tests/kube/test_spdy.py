@@ -7,23 +7,9 @@ import zlib
 
 import pytest
 
-from rayfleet.kubelet.spdy import BadFrame, Frame, Reader, Writer, dictionary
+from rayfleet.kube.spdy import BadFrame, Frame, Reader, Writer, dictionary
 
 HEADERS = {"streamtype": "data", "port": "8265", "requestid": "0"}
-
-
-class Client:
-    """Compresses its headers as one stream, as every peer does."""
-
-    def __init__(self) -> None:
-        self.compression = zlib.compressobj(zdict=dictionary())
-
-    def opening(self, stream: int, headers: dict[str, str]) -> bytes:
-        texts = [text.encode() for pair in headers.items() for text in pair]
-        plain = struct.pack("!I", len(headers)) + b"".join(struct.pack("!I", len(text)) + text for text in texts)
-        block = self.compression.compress(plain) + self.compression.flush(zlib.Z_SYNC_FLUSH)
-        body = struct.pack("!IIBB", stream, 0, 0, 0) + block
-        return struct.pack("!HHI", 0x8003, 1, len(body)) + body
 
 
 def test_the_dictionary_is_the_one_of_the_protocol() -> None:
@@ -31,9 +17,9 @@ def test_the_dictionary_is_the_one_of_the_protocol() -> None:
 
 
 def test_streams_are_opened_and_data_comes_in_pieces_of_any_size() -> None:
-    client, reader = Client(), Reader()
+    client, reader = Writer(), Reader()
     data = struct.pack("!II", 3, 1 << 24 | 5) + b"hello"
-    told = client.opening(1, HEADERS | {"streamtype": "error"}) + client.opening(3, HEADERS) + data
+    told = client.open(1, HEADERS | {"streamtype": "error"}) + client.open(3, HEADERS) + data
     frames = [frame for at in range(len(told)) for frame in reader.feed(told[at : at + 1])]
     assert frames == [Frame(1, 1, headers=HEADERS | {"streamtype": "error"}), Frame(1, 3, headers=HEADERS), Frame(0, 3, True, b"hello")]
 

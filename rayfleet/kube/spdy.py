@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 SYN_STREAM, SYN_REPLY, RST_STREAM, PING, GOAWAY = 1, 2, 3, 6, 7
@@ -114,10 +114,18 @@ class Writer:
     def control(self, kind: int, body: bytes) -> bytes:
         return HEAD.pack((CONTROL | VERSION) << 16 | kind, len(body)) + body
 
+    def open(self, stream: int, headers: Mapping[str, str]) -> bytes:
+        """A client's wish for a stream; its number is odd, and higher than those before."""
+        return self.control(SYN_STREAM, struct.pack("!IIH", stream, 0, 0) + self.header_block(headers))
+
     def reply(self, stream: int) -> bytes:
         """That the stream is accepted; without headers."""
-        block = self.headers.compress(struct.pack("!I", 0)) + self.headers.flush(zlib.Z_SYNC_FLUSH)
-        return self.control(SYN_REPLY, struct.pack("!I", stream) + block)
+        return self.control(SYN_REPLY, struct.pack("!I", stream) + self.header_block({}))
+
+    def header_block(self, headers: Mapping[str, str]) -> bytes:
+        texts = [text.encode() for pair in headers.items() for text in pair]
+        plain = struct.pack("!I", len(headers)) + b"".join(struct.pack("!I", len(text)) + text for text in texts)
+        return self.headers.compress(plain) + self.headers.flush(zlib.Z_SYNC_FLUSH)
 
     def data(self, stream: int, data: bytes, *, last: bool = False) -> bytes:
         return HEAD.pack(stream, (FIN if last else 0) << 24 | len(data)) + data

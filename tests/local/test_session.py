@@ -1,0 +1,81 @@
+"""`rayfleet session`: one address on this machine, whichever Pod is the head."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from rayfleet.local.end import end
+from rayfleet.local.state import State
+from tests.local.fleet import Fleet, idle_cluster, template
+from tests.local.session import session
+from tests.local.waiting import eventually
+
+pytestmark = pytest.mark.namespaces
+SERVING = ["bash", "-c", "mkdir -p /tmp/site && cd /tmp/site && hostname > index.html && exec python3 -m http.server 8265"]
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    fleet = Fleet(State(tmp_path_factory.mktemp("session") / "fleet"))
+    try:
+        fleet.up()
+        fleet.apply(idle_cluster("one", workers=0, head=template(command=SERVING)))
+        yield fleet
+    finally:
+        assert end(fleet.state, forget=True).left == ()
+
+
+def page(port: int) -> str:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30) as answer:
+            return str(answer.read().decode()).strip()
+    except OSError:
+        return ""
+
+
+def the_head(fleet: Fleet, but: str = "") -> str:
+    found: Callable[[], Any] = lambda: [name for name in fleet.pods("one") if name != but]  # noqa: E731
+    return str(eventually(found, 30.0, "a head")[0])
+
+
+def test_the_address_stays_when_the_head_is_killed_and_ctrl_c_ends_it_well(fleet: Fleet) -> None:
+    with session(fleet.command("session", "one")) as held:
+        port, serve = held.port("dashboard"), held.port("serve")
+        head = the_head(fleet)
+        eventually(lambda: page(port) == head, 30.0, "the head's page")
+
+        assert page(serve) == ""
+        assert f"nobody listens on port 8000 of {head}" in held.hears("serve:")
+
+        fleet.send("DELETE", f"/api/v1/namespaces/default/pods/{head}", {"gracePeriodSeconds": 0})
+        new = the_head(fleet, but=head)
+        assert new in held.hears(f"The head is {new}")
+        eventually(lambda: page(port) == new, 30.0, "the new head's page at the same address")
+
+        held.process.send_signal(signal.SIGINT)
+        assert held.hears("The session has ended")
+        assert held.process.wait(20) == 0
+        assert page(port) == ""
+
+
+def test_what_hinders_a_session_is_told_with_what_to_do(fleet: Fleet) -> None:
+    assert "there are: one" in fleet.run("session", "two", code=1)
+    assert "rayservice/NAME" in fleet.run("session", "pod/x", code=2)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        told = fleet.run("session", "one", "--serve-port", str(taken.getsockname()[1]), code=1)
+    assert "--serve-port" in told
+
+
+def test_a_session_ends_with_its_cluster(fleet: Fleet) -> None:
+    fleet.apply(idle_cluster("brief", workers=0))
+    with session(fleet.command("session", "brief")) as held:
+        held.port("serve")
+        fleet.run("delete", "raycluster", "brief")
+        assert held.hears("raycluster/brief was deleted")
+        assert held.process.wait(20) == 1
