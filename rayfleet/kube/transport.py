@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import aiohttp
@@ -17,6 +16,7 @@ from rayfleet.kube.connection import Connection
 from rayfleet.kube.errors import ApiError, Unauthorized, Unreachable, from_response
 from rayfleet.kube.lane import Lane
 from rayfleet.kube.warnings import Warnings, WarningSink
+from rayfleet.planning.permit import present_permit
 
 ATTEMPTS = 4
 FIRST_PAUSE = 0.25
@@ -26,20 +26,6 @@ LINE_BUFFER = 2 * 1024 * 1024  # etcd caps objects at about 1.5 MiB; a line is r
 
 Identity = tuple[str | None, int] | None  # the token, and the number of the certificate
 AnswerSink = Callable[[str, int, float], None]
-Permit = Callable[[], None]
-
-_permit: ContextVar[Permit | None] = ContextVar("permit", default=None)
-
-
-@contextmanager
-def permitted(permit: Permit) -> Iterator[None]:
-    """Requests inside the block call `permit` in the very moment before they leave, after any wait for a connection; what it raises ends
-    them unsent."""
-    token = _permit.set(permit)
-    try:
-        yield
-    finally:
-        _permit.reset(token)
 
 
 async def ask_permit(_: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestHeadersSentParams) -> None:
@@ -143,7 +129,7 @@ class Transport:
                     server_hostname=self._connection.server_hostname,
                     proxy=self._connection.proxy,
                     allow_redirects=False,
-                    trace_request_ctx=_permit.get(),
+                    trace_request_ctx=present_permit(),
                 ) as response,
             ):
                 content = await response.read()

@@ -122,12 +122,23 @@ def read(question: Question, status: int, content: bytes) -> Any:
 
 
 def taken(act: Act, status: int, content: bytes) -> Any:
-    """What the answer to an act says: Accepted, NotFound or Refused."""
+    """What the answer to an act says: Accepted, NotFound, Refused or Unreachable. Ray takes over in JSON, or without a word: whoever says
+    something else with a 200 is not Ray, and whether it heard is not known."""
     if status == 404:
         return NotFound()
-    if 200 <= status < 300 or (act.done_before and act.done_before in content.decode(errors="replace")):
+    if act.done_before and act.done_before in content.decode(errors="replace"):
         return Accepted(content)
-    return Refused(status, plain(content))
+    if not 200 <= status < 300:
+        return Refused(status, plain(content))
+    return Accepted(content) if not content.strip() or is_json(content) else Unreachable(f"{act} gave what is no answer of Ray")
+
+
+def is_json(content: bytes) -> bool:
+    try:
+        msgspec.json.decode(content, type=msgspec.Raw)
+    except msgspec.MsgspecError:
+        return False
+    return True
 
 
 def complaint(answer: Any) -> str:

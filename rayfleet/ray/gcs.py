@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rayfleet.api.meta import Key
+from rayfleet.planning.permit import insist
 
 if TYPE_CHECKING:
     import grpc  # type: ignore[import-untyped]
@@ -124,6 +125,7 @@ class Gcs:
 
         line = await self._line(head)
         metadata = (("authorization", f"Bearer {await self._secrets.token(head)}"),) if head.token else None
+        insist()
         try:
             answer = await self._method(line, method)(request, timeout=self._deadline, metadata=metadata)
         except grpc.aio.AioRpcError as error:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol
 
+from rayfleet.planning.permit import present_permit
 from rayfleet.ray.answer import Act, Question, Target
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class Direct:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30.0),
                 cookie_jar=aiohttp.DummyCookieJar(),
+                trace_configs=[asking()],
                 timeout=aiohttp.ClientTimeout(total=DEADLINE),
             )
         headers = await shown(target, self._tokens)
@@ -54,7 +57,12 @@ class Direct:
             port = call.port or port
         try:
             async with self._session.request(
-                method, f"http://{host}:{port}{call.path}", data=body, headers=headers, allow_redirects=False
+                method,
+                f"http://{host}:{port}{call.path}",
+                data=body,
+                headers=headers,
+                allow_redirects=False,
+                trace_request_ctx=present_permit(),
             ) as answer:
                 if answer.status in REFUSALS and target.secret:
                     self._tokens.refused(target)
@@ -65,6 +73,19 @@ class Direct:
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
+
+
+def asking() -> aiohttp.TraceConfig:
+    """Asks in the moment in which a request leaves whether it may (`planning.permit`)."""
+    import aiohttp
+
+    async def ask(_: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestHeadersSentParams) -> None:
+        if context.trace_request_ctx is not None:
+            context.trace_request_ctx()
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_headers_sent.append(ask)  # despite its name it is called before they are
+    return trace
 
 
 async def shown(target: Target, tokens: Tokens) -> dict[str, str]:

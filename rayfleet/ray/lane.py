@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rayfleet.api.meta import Key
+from rayfleet.planning.permit import Permit
 from rayfleet.ray.answer import Act, Addressed, Heard, Question
 
 FIRST = 1.0  # seconds between two askings while answers change
@@ -38,7 +39,7 @@ class Follower:
     desk: Listener
     target: Addressed
     tracks: dict[Question, Track] = field(default_factory=dict)
-    acts: deque[tuple[Act, Answered | None]] = field(default_factory=deque)
+    acts: deque[tuple[Act, Answered | None, Permit | None]] = field(default_factory=deque)
     sending: Act | None = None
     results: OrderedDict[Act, Heard] = field(default_factory=OrderedDict)
 

@@ -12,14 +12,16 @@ import heapq
 import logging
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
 from rayfleet.api.meta import Key
-from rayfleet.ray.answer import Act, Addressed, Heard, Question, Unreachable, complaint, read, taken
-from rayfleet.ray.lane import Answered, Follower, Lane, Track
+from rayfleet.planning.permit import Permit, Shut, insist, permitted
+from rayfleet.ray.answer import Act, Addressed, Heard, Question, Unreachable, read, taken
+from rayfleet.ray.desk import Desk
+from rayfleet.ray.lane import Answered, Follower, Lane
 from rayfleet.ray.rhythm import STEADY, Rhythm
 
 log = logging.getLogger(__name__)
@@ -148,9 +150,9 @@ class Pool:
         lane.busy = True
         self._room -= 1
         if follower.acts:
-            act, answered = follower.acts.popleft()
+            act, answered, permit = follower.acts.popleft()
             follower.sending = act
-            course = partial(self._do, follower, act, answered)
+            course = partial(self._do, follower, act, answered, permit)
         else:
             question = min(follower.tracks, key=lambda each: follower.tracks[each].due)
             course = partial(self._hear, follower, question)
@@ -182,10 +184,14 @@ class Pool:
         if not same:
             follower.desk.heard(follower.key)
 
-    async def _do(self, follower: Follower, act: Act, answered: Answered | None) -> None:
-        answer = await self._answer(follower.target, act)
+    async def _do(self, follower: Follower, act: Act, answered: Answered | None, permit: Permit | None) -> None:
+        try:
+            answer = await self._answer(follower.target, act, permit)
+        except Shut:
+            return  # another process leads: nobody is to hear of it
+        finally:
+            follower.sending = None
         now = self.now()
-        follower.sending = None
         follower.results[act] = Heard(answer, now, now)
         while len(follower.results) > RESULTS:
             follower.results.popitem(last=False)
@@ -194,105 +200,12 @@ class Pool:
             answered(act, answer)
         follower.desk.heard(follower.key)
 
-    async def _answer(self, target: Addressed, call: Question | Act) -> Any:
+    async def _answer(self, target: Addressed, call: Question | Act, permit: Permit | None = None) -> Any:
+        """Raises Shut when it may not be sent any more."""
         try:
-            status, content = await self._ask(target, call)
+            with permitted(permit):
+                insist()
+                status, content = await self._ask(target, call)
         except OSError as error:
             return Unreachable(str(error) or type(error).__name__)
         return self._understand(call, status, content)
-
-
-class Desk:
-    """One kind's way to the pool: its objects are known by key, and may each be about several clusters. `subscribe` hears whose answers
-    have changed."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self._followers: dict[Key, dict[Key, Follower]] = {}
-        self._listeners: list[Callable[[Key], None]] = []
-
-    def subscribe(self, listener: Callable[[Key], None]) -> None:
-        self._listeners.append(listener)
-
-    def heard(self, key: Key) -> None:
-        for listener in self._listeners:
-            listener(key)
-
-    def follow(self, key: Key, target: Addressed, questions: Iterable[Question]) -> Mapping[Question, Heard]:
-        """Ask these from now on, and no others, on behalf of the object; gives what was heard so far. Returns at once."""
-        return self.follow_all(key, [(target, questions)])[target.cluster]
-
-    def follow_all(self, key: Key, targets: Iterable[tuple[Addressed, Iterable[Question]]]) -> Mapping[Key, Mapping[Question, Heard]]:
-        """The same of several clusters at once; what was heard so far by cluster. What another cluster said is no answer: those that are
-        not named are forgotten."""
-        wanted = list(targets)
-        named = {target.cluster for target, _ in wanted}
-        for cluster in [cluster for cluster in self._followers.get(key, ()) if cluster not in named]:
-            self._drop(key, cluster)
-        return {target.cluster: self._ask(self._follower(key, target), questions) for target, questions in wanted}
-
-    def last(self, key: Key, cluster: Key) -> Mapping[Question, Heard]:
-        """What was heard so far of what is asked; nothing is changed."""
-        follower = self._followers.get(key, {}).get(cluster)
-        tracks = follower.tracks.items() if follower else ()
-        return {question: self._pool.dated(track.heard) for question, track in tracks if track.heard is not None}
-
-    def act(self, key: Key, target: Addressed, act: Act, answered: Answered | None = None) -> None:
-        """Have it sent, in its turn. `answered(act, answer)` hears what became of it; `results` keeps it."""
-        follower = self._follower(key, target)
-        if act == follower.sending or any(act == waiting for waiting, _ in follower.acts):
-            return
-        follower.results.pop(act, None)
-        follower.acts.append((act, answered))
-        self._pool.touch(follower)
-
-    def send(self, key: Key, target: Addressed, message: Act, told: Callable[[str], None]) -> None:
-        """As `act`; `told` hears why it did not succeed, "" when it did."""
-        self.act(key, target, message, lambda _, answer: told(complaint(answer)))
-
-    def results(self, key: Key, cluster: Key) -> Mapping[Act, Heard]:
-        """What became of the last acts on that cluster on behalf of the object, the latest one last."""
-        follower = self._followers.get(key, {}).get(cluster)
-        return {act: self._pool.dated(heard) for act, heard in follower.results.items()} if follower else {}
-
-    def forget(self, key: Key) -> None:
-        """Nothing is asked for the object any more. An act that waits is not sent; one that is under way is not awaited."""
-        for cluster in list(self._followers.get(key, ())):
-            self._drop(key, cluster)
-
-    def rest(self) -> None:
-        """Nothing is asked for any object until it is followed again."""
-        for key in list(self._followers):
-            self.forget(key)
-
-    def _drop(self, key: Key, cluster: Key) -> None:
-        follower = self._followers[key].pop(cluster)
-        if not self._followers[key]:
-            del self._followers[key]
-        follower.tracks.clear()
-        follower.acts.clear()
-        self._pool.leave(follower)
-
-    def _ask(self, follower: Follower, questions: Iterable[Question]) -> Mapping[Question, Heard]:
-        wanted = tuple(questions)
-        for question in follower.tracks.keys() - set(wanted):
-            del follower.tracks[question]
-        new = [question for question in wanted if question not in follower.tracks]
-        for question in new:
-            follower.tracks[question] = Track(self._pool.now())
-        if new:
-            self._pool.touch(follower)
-        return self.last(follower.key, follower.target.cluster)
-
-    def _follower(self, key: Key, target: Addressed) -> Follower:
-        """A head that came back is the same cluster, and is asked at once."""
-        follower = self._followers.get(key, {}).get(target.cluster)
-        if follower is None:
-            follower = Follower(key, self, target)
-            self._followers.setdefault(key, {})[target.cluster] = follower
-            self._pool.enter(follower)
-        elif follower.target != target:
-            follower.target = target
-            follower.hurry(self._pool.now())
-            self._pool.touch(follower)
-        return follower

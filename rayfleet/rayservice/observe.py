@@ -15,7 +15,7 @@ from rayfleet.api.validation.ray_service import GATE
 from rayfleet.api.views import PodView, ServiceView
 from rayfleet.ray import serve
 from rayfleet.ray.answer import Heard, Question, Target
-from rayfleet.ray.pool import Desk
+from rayfleet.ray.desk import Desk
 from rayfleet.rayservice.observed import Member, Observed, head_of
 from rayfleet.rayservice.serve import proxy_at
 from rayfleet.resources import auth

@@ -1,8 +1,8 @@
 """The Serve config: which cluster is told it, and when; and what Serve says of itself (Ray, C).
 
-It is sent exactly when what Ray reports as its goal is not what is wanted. What Ray does not report, such as that a field is gone, is seen
-by the hash on the cluster of what it was last given. The hash is written before, where Ray reports the difference until it is told: then
-an edit that takes a field back again is seen, whatever became of the call. Where Ray reports none it is written when Ray has taken it.
+It is sent exactly when what Ray reports as its goal is not what is wanted, or says more than that. What Ray does not report is seen by the
+hash on the cluster of what it was last given. The hash is written before, where something that is wanted is missing until Ray is told: then
+an edit that takes a field back again is seen, whatever became of the call. Where nothing is missing it is written when Ray has taken it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ them something else than we do."""
 ASK_AGAIN = 2.0
 CAPACITY = "target_capacity"
 """In a Serve config: the percentage of its replicas that every deployment has."""
+OF_ALL = frozenset({"logging_config"})
+"""What is said once for all applications."""
 SUBJECT = Subject("RayCluster", "RayClusters")
 
 
@@ -59,15 +61,17 @@ def deployment(observed: Observed, member: Member, config: ServeConfig, capacity
     if taken and member.details.at <= taken.at:
         return Deployment(wait=ASK_AGAIN)
     given = member.cluster.metadata.annotation(labels.SERVE_CONFIG)
-    sized = has_capacity(details, document)
-    if sized and reports(details, config) and (given in ("", config.hash) or taken):
-        return Deployment(mark=None if given == config.hash else mark(member, config))
+    sized, held = has_capacity(details, document), reports(details, config)
+    right = held and not reports_more(details, config)
+    marked = None if given == config.hash else mark(member, config)
+    if sized and right and (given in ("", config.hash) or taken):
+        return Deployment(mark=marked)
     patience = SETTLED if lacks(details, config) else PUT_OFF
     if taken and (left := taken.at + patience - observed.now) > 0:
-        return Deployment(wait=left)
+        return Deployment(mark=marked if sized and held else None, wait=left)
     if observed.held_back(scope(member)):
         return Deployment()
-    if not sized and reports(details, config) and given in ("", config.hash):
+    if not sized and right and given in ("", config.hash):
         return Deployment(call=sizing(member, member.target, act, document.get(CAPACITY)))
     call = Call(
         target=member.target,
@@ -78,8 +82,7 @@ def deployment(observed: Observed, member: Member, config: ServeConfig, capacity
         event="UpdatedServeApplications",
         failed_event="FailedToUpdateServeApplications",
     )
-    first = None if given == config.hash or reports(details, config) else mark(member, config)
-    return Deployment(call=call, mark=first)
+    return Deployment(call=call, mark=None if held else marked)
 
 
 def resized(observed: Observed, member: Member, config: ServeConfig, capacity: int) -> Deployment:
@@ -143,6 +146,14 @@ def reports(details: serve.Details, config: ServeConfig) -> bool:
     reported = {name: found.deployed_app_config for name, found in details.applications.items() if found.deployed_app_config is not None}
     wanted = config.applications
     return reported.keys() == wanted.keys() and all(holds(wanted[name], reported[name]) for name in wanted)
+
+
+def reports_more(details: serve.Details, config: ServeConfig) -> bool:
+    """Does it report of these applications what the config does not say? Ray keeps what it was told and no defaults; but what is said of
+    all applications it writes to each (Ray: ServeController.apply_config)."""
+    told = {name: found.deployed_app_config or {} for name, found in details.applications.items()}
+    common = {name: value for name, value in config.document.items() if name in OF_ALL}
+    return not all(holds(told[name], {**common, **wanted}) for name, wanted in config.applications.items() if name in told)
 
 
 def lacks(details: serve.Details, config: ServeConfig) -> list[str]:

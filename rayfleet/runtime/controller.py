@@ -18,12 +18,12 @@ from typing import Any, Generic
 
 from rayfleet.api.meta import Key, ObjectMeta, OwnerReference, Resource, controller_of
 from rayfleet.kube.errors import ApiError
+from rayfleet.planning.permit import Shut
 from rayfleet.planning.plan import Plan
 from rayfleet.runtime.apply import Applier, Outcome
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock
 from rayfleet.runtime.errands import Errands
-from rayfleet.runtime.gate import Shut
 from rayfleet.runtime.gone import Gone
 from rayfleet.runtime.informer import Informer
 from rayfleet.runtime.kind import Child, Kind, O

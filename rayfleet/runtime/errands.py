@@ -8,6 +8,7 @@ from functools import partial
 
 from rayfleet.api.meta import Key, ObjectMeta, Resource
 from rayfleet.planning.events import clip
+from rayfleet.planning.permit import Shut, permitted
 from rayfleet.planning.plan import Call, Event
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock
@@ -36,10 +37,14 @@ class Errands:
         self._outside.subscribe(listener)
 
     def send(self, key: Key, owner: ObjectMeta, calls: Iterable[Call]) -> None:
-        """Returns at once."""
-        for call in calls:
-            if self._may():
+        """Returns at once. A call that had to wait asks again whether it may leave."""
+        for call in calls if self._may() else ():
+            with permitted(self._insist):
                 self._outside.send(key, call.target, call.message, partial(self._told, key, owner, call))
+
+    def _insist(self) -> None:
+        if not self._may():
+            raise Shut
 
     def forget(self, key: Key) -> None:
         """The object is gone."""

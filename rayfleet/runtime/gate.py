@@ -13,14 +13,10 @@ import msgspec
 
 from rayfleet.api.meta import SECRETS, ObjectMeta, Resource
 from rayfleet.kube.client import Client
-from rayfleet.kube.transport import permitted
 from rayfleet.kube.warnings import collected
+from rayfleet.planning.permit import Shut, permitted
 
 UNCHANGED = ObjectMeta()
-
-
-class Shut(Exception):
-    """This process may not write: it does not lead, or no longer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from rayfleet.api.meta import Key
 from rayfleet.cli.dashboards import Proxied, SecretTokens, host_of
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection
+from rayfleet.planning.permit import Shut, permitted
 from rayfleet.ray import serve
 from rayfleet.ray.answer import Target
 from rayfleet.ray.http import Direct
@@ -73,6 +74,21 @@ async def test_the_token_is_read_when_it_is_first_needed_and_again_when_it_was_r
             server.token = "second"
             assert (await ask(at(server), serve.details()))[0] == 403
             assert (await ask(at(server), serve.details()))[0] == 200 and server.reads == 2
+        finally:
+            await ask.close()
+
+
+async def test_what_may_not_be_sent_any_more_when_the_token_has_come_is_not_sent() -> None:
+    def permit() -> None:
+        if server.reads:
+            raise Shut
+
+    async with serving() as (server, client):
+        ask = Direct(lambda target: target.address, SecretTokens(client))
+        try:
+            with pytest.raises(Shut), permitted(permit):
+                await ask(at(server), serve.deploy({"applications": []}))
+            assert (server.reads, server.asked) == (1, [])
         finally:
             await ask.close()
 

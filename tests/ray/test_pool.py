@@ -10,10 +10,12 @@ import msgspec
 import pytest
 
 from rayfleet.api.meta import Key
+from rayfleet.planning.permit import Shut, permitted
 from rayfleet.ray import jobs, serve
-from rayfleet.ray.answer import Accepted, Act, NotFound, Question, Refused, Target, Unreachable
+from rayfleet.ray.answer import Accepted, Act, NotFound, Question, Refused, Target, Unreachable, taken
+from rayfleet.ray.desk import Desk
 from rayfleet.ray.lane import FIRST
-from rayfleet.ray.pool import Desk, Pool
+from rayfleet.ray.pool import Pool
 from rayfleet.ray.rhythm import LONGEST
 from rayfleet.sim.clock import VirtualClock
 
@@ -207,6 +209,44 @@ def test_the_rhythm_is_brisk_again_after_an_act(scene: Scene) -> None:
     scene.clock.loop.call_soon(lambda: scene.desk.send(Key("default", "one"), target("one"), act, lambda complaint: None))
     scene.run(0.5)
     assert [path for at, _, path in scene.rays.asked if at >= 100] == [serve.PATH, serve.details().path]
+
+
+def test_an_act_that_waited_is_not_sent_once_it_may_not_be(scene: Scene) -> None:
+    """Its turn comes when the call before it has been answered, and by then another process leads; what is asked goes on."""
+    leads, told = [True], []
+
+    def permit() -> None:
+        if not leads:
+            raise Shut
+
+    def send() -> None:
+        with permitted(permit):
+            scene.desk.send(Key("default", "one"), target("one"), serve.deploy({}), told.append)
+
+    scene.rays.takes["one"] = 3.0
+    scene.follow("one")
+    scene.run(1.0)
+    scene.clock.loop.call_soon(send)
+    scene.run(1.0)
+    leads.clear()
+    scene.run(20.0)
+    assert serve.PATH not in [path for _, _, path in scene.rays.asked] and told == []
+    assert scene.rays.times("one")[-1] > 10.0
+
+
+@pytest.mark.parametrize(
+    ("content", "taken_over"),
+    [
+        (b"", True),
+        (b'{"submission_id":"a"}', True),
+        (b"<html>please log in</html>", False),
+        (b'{"submission_id":', False),
+        (b"\xff", False),
+    ],
+)
+def test_only_ray_takes_an_act_over(content: bytes, taken_over: bool) -> None:
+    """A proxy's page with a 200 is nobody's word (services storm 20987)."""
+    assert isinstance(taken(serve.deploy({}), 200, content), Accepted if taken_over else Unreachable)
 
 
 def test_what_ray_says_of_itself_is_read_as_far_as_it_is_needed() -> None:

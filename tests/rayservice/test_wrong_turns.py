@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 import pytest
 
 from rayfleet.api import labels
 from rayfleet.planning.clock import rfc3339
+from rayfleet.ray.answer import Heard
+from rayfleet.ray.documents import read_document
+from rayfleet.ray.serve_config import read_config
 from rayfleet.sim.service_life import Story, serving
 from rayfleet.sim.service_specs import CONFIG, cluster_spec
 
@@ -31,6 +37,49 @@ def test_an_edit_that_is_taken_back_at_once_is_undone_at_ray(dies: bool) -> None
     story.say(name, dict.fromkeys(("fruit", "sums"), "RUNNING"))
     story.settle()
     assert deployments(story) == [None, None]
+
+
+def test_what_somebody_else_told_ray_is_undone_though_it_holds_all_that_is_wanted() -> None:
+    """Another operator's call, sent before the edit and taken after ours (services storm 20987): the hash says that all is well."""
+    story, name = serving()
+    story.puts.append((name, msgspec.convert(read_document(MORE), dict[str, Any])))
+    story.say(name, dict.fromkeys(("fruit", "sums"), "RUNNING"))
+    story.results.clear()
+    story.settle()
+    assert deployments(story) == [None, None]
+    assert story.clusters[name]["metadata"]["annotations"][labels.SERVE_CONFIG] == read_config(CONFIG).hash  # type: ignore[union-attr]
+
+
+def say_more(story: Story, name: str, **fields: Any) -> None:
+    """What was told last runs, and Ray writes these fields to every application besides."""
+    story.say(name, dict.fromkeys(("fruit", "sums"), "RUNNING"))
+    heard = story.says[name]
+    more = {
+        app: msgspec.structs.replace(found, deployed_app_config={**found.deployed_app_config, **fields})
+        for app, found in heard.answer.applications.items()
+    }
+    story.says[name] = Heard(msgspec.structs.replace(heard.answer, applications=more), heard.at, heard.since)
+
+
+def test_a_ray_that_says_more_than_it_was_told_is_told_again_now_and_then_only() -> None:
+    story, name = serving()
+    before = len(story.puts)
+    for _ in range(100):
+        story.wait(3.0)
+        say_more(story, name, new=1)
+        story.settle()
+    assert len(story.puts) - before <= 2
+    assert story.condition("Ready")[0] == "True"
+
+
+def test_what_is_said_of_all_applications_may_be_reported_of_each() -> None:
+    """Ray writes a config's logging_config to every application that has none of its own."""
+    story, name = serving(serveConfigV2=CONFIG + "logging_config: {log_level: DEBUG}\n")
+    before = len(story.puts)
+    story.results.clear()
+    say_more(story, name, logging_config={"log_level": "DEBUG"})
+    story.settle()
+    assert len(story.puts) == before
 
 
 def test_a_cluster_that_a_wrong_clock_marked_goes_after_its_delay() -> None:

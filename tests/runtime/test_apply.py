@@ -11,10 +11,11 @@ from rayfleet.api.meta import PODS, Key, ObjectMeta
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError
 from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch, Place
+from rayfleet.planning.permit import Shut
 from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.runtime.apply import FAN_OUT, Applier
 from rayfleet.runtime.backoffs import Backoffs
-from rayfleet.runtime.gate import Answer, Gate, Shut, Write
+from rayfleet.runtime.gate import Answer, Gate, Write
 from rayfleet.runtime.visibility import Visibility
 from tests.kube.fakeapi import FakeApi, Fault, running, until
 from tests.runtime.clocks import ManualClock

@@ -6,7 +6,8 @@ import pytest
 
 from rayfleet.api.meta import PODS
 from rayfleet.kube.client import Client
-from rayfleet.runtime.gate import Gate, Shut, Write
+from rayfleet.planning.permit import Shut
+from rayfleet.runtime.gate import Gate, Write
 from tests.kube.fakeapi import Fault, running, until
 from tests.runtime.nouns import pod
 
