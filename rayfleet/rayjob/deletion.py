@@ -17,9 +17,10 @@ from rayfleet.planning.plan import Plan
 from rayfleet.ray.answer import NotFound
 from rayfleet.rayjob import deadlines
 from rayfleet.rayjob.cluster import NOUNS, delete
+from rayfleet.rayjob.findings import may_be_known, may_be_submitted
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import State
-from rayfleet.rayjob.submission import plan_stop, stop_settled
+from rayfleet.rayjob.submission import plan_stop, stop_in_vain, stop_settled
 
 SELF_SCOPE, WORKERS_SCOPE = "self", "workers"
 OWNER = Subject("RayJob", "RayJobs")
@@ -32,28 +33,40 @@ def hold(job: RayJob) -> list[AddFinalizer]:
 
 
 def release(observed: Observed) -> Plan:
-    """The plan for a job that was deleted: one best-effort stop, and no longer wait than its grace."""
+    """The plan for a job that was deleted: a best-effort stop, and no longer wait than its grace."""
     job = observed.job
     if labels.JOB_FINALIZER not in (job.metadata.finalizers or ()):
         return Plan()
-    begun = deadlines.time_of(job.metadata.deletion_timestamp)
     over = not isinstance(job, RayJob) or job.status.job_deployment_status in (State.COMPLETE, State.FAILED, State.SUSPENDED)
-    left = begun + deadlines.DELETION_GRACE - observed.now
-    if isinstance(job, RayJob) and not over and left > 0 and may_submit_elsewhere(observed, job):
-        return Plan(tuple(submitter_goes(observed)), None, max(left, 0.1))
-    if isinstance(job, RayJob) and not over and not stop_settled(observed, job, begun, deadlines.DELETION_GRACE):
-        return Plan((), None, max(left, 0.1), (), tuple(plan_stop(observed, job)))
+    if isinstance(job, RayJob) and not over and (left := grace_left(observed, job)) > 0:
+        if may_submit_elsewhere(observed, job):
+            return Plan(tuple(submitter_goes(observed)), None, left)
+        if not stop_settled(observed, job) or may_run_elsewhere(observed, job):
+            return Plan((), None, min(left, observed.next_try() or left), (), tuple(plan_stop(observed, job)))
     if wait := observed.held_back(SCOPE):
         return Plan(requeue_after=wait)
     return Plan((released(RAYJOBS, job.metadata, labels.JOB_FINALIZER, "nothing of its Ray job runs on"),))
 
 
+def grace_left(observed: Observed, job: RayJob) -> float:
+    """Seconds. By a clock that is behind the API's what is in vain is not waited for any longer than by another one."""
+    left, word = deadlines.time_of(job.metadata.deletion_timestamp) + deadlines.DELETION_GRACE - observed.now, observed.word
+    silent = word is not None and observed.info is None and observed.now >= word.since + deadlines.DELETION_GRACE
+    if left > deadlines.DELETION_GRACE and (silent or stop_in_vain(observed)):
+        return 0.0
+    return min(left, deadlines.DELETION_GRACE)
+
+
 def may_submit_elsewhere(observed: Observed, job: RayJob) -> bool:
     """Is there, or was there a moment ago, a submitter that may still submit to a cluster that stays? It outlives its Job by a little."""
-    known = observed.submitted_to
-    fenced = known is not None and known[0] == job.status.job_id
-    unheard = observed.word is None or isinstance(observed.word.answer, NotFound)
-    return bool(job.spec.cluster_selector) and job.spec.submission_mode == K8S_JOB and fenced and unheard
+    selects = bool(job.spec.cluster_selector) and job.spec.submission_mode == K8S_JOB
+    return selects and may_be_submitted(observed, job) and observed.info is None
+
+
+def may_run_elsewhere(observed: Observed, job: RayJob) -> bool:
+    """Does the Ray of a cluster that stays not say at present how its job is? It may be told to stop it in a moment."""
+    silent = observed.target is not None and observed.info is None and not (observed.word and isinstance(observed.word.answer, NotFound))
+    return bool(job.spec.cluster_selector) and may_be_known(observed, job) and silent
 
 
 def submitter_goes(observed: Observed) -> Iterator[Action]:

@@ -114,7 +114,7 @@ def effects(observed: Observed, job: RayJob, step: Step) -> tuple[list[Action], 
     if step.effect is Effect.CLEAN_UP:
         return deletion.clean_up(observed, job), []
     if step.effect is Effect.TEAR_DOWN:
-        if step.state is State.SUSPENDING and not submission.stop_settled(observed, job, 0.0, 0.0):
+        if step.state is State.SUSPENDING and not (submission.stop_settled(observed, job) or submission.stop_in_vain(observed)):
             return [], submission.plan_stop(observed, job)
         why = "the job is suspended" if step.state is State.SUSPENDING else "the job is tried again"
         return cluster.tear_down(observed, left_over(observed, job), why), []

@@ -20,7 +20,7 @@ from rayfleet.api.validation.ray_job import HTTP, INTERACTIVE, SIDECAR
 from rayfleet.planning.actions import Action, Create, Fence, Subject
 from rayfleet.planning.plan import Call
 from rayfleet.ray import jobs
-from rayfleet.ray.answer import Accepted, Act, NotFound, Unreachable
+from rayfleet.ray.answer import Accepted, Act, NotFound
 from rayfleet.ray.jobs import Version
 from rayfleet.rayjob.observed import Observed
 from rayfleet.resources.submitter import submitter_job
@@ -164,15 +164,15 @@ def is_stoppable(observed: Observed) -> bool:
     return observed.target is not None and observed.info is not None and not observed.info.terminal
 
 
-def stop_settled(observed: Observed, job: RayJob, begun: float, grace: float) -> bool:
-    """Need nobody wait for the job to stop any longer? `begun` is when that began, where it is known (else 0)."""
-    if observed.target is None or not job.status.job_id or (begun and observed.now >= begun + grace):
+def stop_settled(observed: Observed, job: RayJob) -> bool:
+    """Need nobody wait for the job to stop any longer? A Ray that answers is told again where it did not hear it."""
+    if observed.target is None or not job.status.job_id:
         return True
     if observed.word is None:
         return False
-    if not is_stoppable(observed):
-        return True
-    before = observed.stopped
-    if before is None:
-        return False
-    return isinstance(before.answer, Unreachable) or observed.now >= before.at + STOP_AGAIN
+    return not is_stoppable(observed)
+
+
+def stop_in_vain(observed: Observed) -> bool:
+    """Was Ray told for the last time a while ago?"""
+    return observed.stopped is not None and observed.now >= observed.stopped.at + STOP_AGAIN

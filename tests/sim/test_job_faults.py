@@ -249,6 +249,29 @@ def test_a_job_that_is_deleted_before_its_submitter_submits_does_not_run_on_a_cl
         assert world.store.all(RAYJOBS) == [] and all(job["status"] == "STOPPED" for job in life.ray.jobs.values())
 
 
+@pytest.mark.parametrize("deaf_to", ["stop", "everything"])
+def test_a_job_that_is_deleted_does_not_run_on_where_ray_did_not_hear_the_first_stop(deaf_to: str) -> None:
+    """On a cluster that stays (jobs storm 21033): the call is lost, or Ray is silent for a few seconds."""
+    with job_world() as world:
+        world.lead()
+        world.apply(cluster("shared"))
+        world.run(BOOT + 10.0)
+        world.submit(clusterSelector={labels.CLUSTER: "shared"})
+        world.until(lambda: world.status.get("jobStatus") == "RUNNING")
+        (life,) = world.rays.lives.values()
+        if deaf_to == "stop":
+            world.faults.always = {("stop", "ray"): "timeout"}
+        else:
+            life.ray.lie = (503, b"not now")
+            world.run(12.0)
+        world.delete(RAYJOBS, NAME)
+        world.run(4.0)
+        world.faults.stop()
+        life.ray.lie = None
+        world.run(20.0)
+        assert world.store.all(RAYJOBS) == [] and all(job["status"] == "STOPPED" for job in life.ray.jobs.values())
+
+
 def test_a_job_that_another_controller_manages_is_left_alone() -> None:
     with job_world() as world:
         world.lead()
