@@ -7,6 +7,9 @@ import msgspec
 from rayfleet.api.meta import Condition
 from rayfleet.api.views import ChildView, decode_child
 
+ROUTE_CONDITIONS = ("Accepted", "ResolvedRefs")
+"""What every implementation says of a route."""
+
 
 class GatewayStatus(msgspec.Struct, frozen=True, gc=False):
     conditions: tuple[Condition, ...] | None = None
@@ -18,10 +21,17 @@ class GatewayView(ChildView, frozen=True, gc=False):
     status: GatewayStatus = GatewayStatus()
 
 
-class ParentStatus(msgspec.Struct, frozen=True, gc=False):
+class ParentStatus(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """What one Gateway's controller says of a route."""
 
+    controller_name: str = ""
     conditions: tuple[Condition, ...] | None = None
+
+    @property
+    def seen(self) -> int | None:
+        """The generation of the route that it has judged, in whole; None while it tells of none."""
+        told = [each.observed_generation for each in self.conditions or () if each.type in ROUTE_CONDITIONS]
+        return min((generation for generation in told if generation is not None), default=None)
 
 
 class RouteStatus(msgspec.Struct, frozen=True, gc=False):

@@ -70,6 +70,9 @@ UNUSED_SINCE = "rayfleet.dev/unused-since"
 MIGRATED_AT = "rayfleet.dev/traffic-migrated-at"
 """On an HTTPRoute: when its weights were last changed."""
 
+ROUTED_AT = "rayfleet.dev/routed-at"
+"""On an HTTPRoute: when its backends were last changed, also by one that had no weight."""
+
 TIMED_OUT = "rayfleet.dev/initializing-timed-out"
 """On a RayService: the generation whose first cluster did not serve in time. No other is made for it."""
 

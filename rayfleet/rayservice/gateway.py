@@ -39,13 +39,15 @@ def plan_gateway(observed: Observed, service: RayService, roles: Roles, config: 
 
 
 def routed(observed: Observed, service: RayService, shares: Mapping[str, int]) -> Iterator[Action]:
-    """The time goes along with the weights: whoever looks next sees both or neither."""
+    """The times go along with the weights: whoever looks next sees all or nothing."""
     ports = {member.name: serve_port(member.cluster) for member in observed.members}
     manifest = http_route(service, {name: (weight, ports[name]) for name, weight in shares.items()})
-    before = weights(observed)
+    before, now = weights(observed), rfc3339(observed.now)
     told = ", ".join(f"{weight} % to RayCluster {name}" for name, weight in shares.items())
+    if dict(shares) != before:
+        manifest["metadata"]["annotations"] = {labels.ROUTED_AT: now}
     if {name: weight for name, weight in before.items() if weight} != {name: weight for name, weight in shares.items() if weight}:
-        manifest["metadata"]["annotations"] = {labels.MIGRATED_AT: rfc3339(observed.now)}
+        manifest["metadata"]["annotations"][labels.MIGRATED_AT] = now
     yield from held_to(observed, HTTPROUTES, manifest, observed.routes, told, told if dict(shares) != before else "")
 
 

@@ -28,12 +28,17 @@ class Pace:
 @dataclass(frozen=True, slots=True)
 class Side:
     """One of the two. `capacity` is what it was last told to have. `answers`: has its Service an endpoint that is ready? `serves`: may
-    more of the traffic go to it? `hears`: can it be told another capacity?"""
+    more of the traffic go to it? `hears`: can it be told another capacity? `counts`: is its capacity a part of what both may have?"""
 
     capacity: int
     answers: bool = True
     serves: bool = True
     hears: bool = True
+    counts: bool = True
+
+    @property
+    def burden(self) -> int:
+        return self.capacity if self.counts else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +104,10 @@ def capacities(stand: Stand, pace: Pace) -> tuple[int, int]:
         first = wanted_first
     if wanted_second < second and (wanted_second > 0 or stand.due):
         second = wanted_second
-    if wanted_first > first and wanted_first + stand.second.capacity <= room:
+    if wanted_first > first and wanted_first + stand.second.burden <= room:
         first = wanted_first
-    if wanted_second > second and first + wanted_second <= room and stand.first.capacity + wanted_second <= room:
+    beside = max(first, stand.first.capacity) if stand.first.counts else 0
+    if wanted_second > second and beside + wanted_second <= room:
         second = wanted_second
     return first, second
 

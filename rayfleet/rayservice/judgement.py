@@ -7,19 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import Condition
 from rayfleet.api.rayservice import ApplicationStatus, RayService
-from rayfleet.planning.clock import parse_rfc3339
 from rayfleet.planning.conditions import find
-from rayfleet.ray.answer import NotFound, Refused
-from rayfleet.ray.serve import Details
+from rayfleet.rayservice.applications import applications_of
 from rayfleet.rayservice.clusters import Roles
 from rayfleet.rayservice.generations import has_room, timed_out
 from rayfleet.rayservice.observed import Member, Observed
 from rayfleet.rayservice.route import is_incremental, judged
+from rayfleet.rayservice.silence import last_line, silent
 from rayfleet.rayservice.suspension import is_complete
 
 MESSAGE_LIMIT = 1024
-SILENCE = 30.0
-"""Seconds for which a dashboard may say nothing before the service is called not ready."""
+FAILED = ("DEPLOY_FAILED", "UNHEALTHY")
 
 Applications = Mapping[str, ApplicationStatus]
 
@@ -76,6 +74,12 @@ def initializing(observed: Observed, service: RayService, roles: Roles, applicat
     return Condition("Ready", "False", "Initializing", why or "The first cluster is being made ready")
 
 
+def hindrance(observed: Observed, service: RayService, second: Member) -> str:
+    """Why the second cluster gets no further by itself; "" while it may."""
+    failed = {name: found for name, found in applications_of(service, second).items() if found.status in FAILED}
+    return silent(observed, second) or complaints(observed, second, failed)
+
+
 def complaints(observed: Observed, member: Member, applications: Applications) -> str:
     """What keeps the applications of a cluster from running, one sentence for each; "" when nothing does."""
     told = [refused] if (refused := trouble(observed, f"serve/{member.name}")) else []
@@ -89,40 +93,9 @@ def complaint(name: str, application: ApplicationStatus) -> str:
     return f"application {name} is {application.status}" + (f": {why}" if why else "")
 
 
-def last_line(text: str) -> str:
-    """Of a traceback the last line says most."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
-
-
 def trouble(observed: Observed, scope: str) -> str:
     backoff = observed.backoffs.get(scope)
     return backoff.message if backoff and backoff.event else ""
-
-
-def silent_since(member: Member) -> float | None:
-    """Since when nothing can be heard of a cluster's applications; None when something is, or was not asked yet."""
-    if member.target is None:
-        head = find(member.cluster.status.conditions, "HeadPodReady")
-        gone = head is not None and head.status == "False" and head.last_transition_time
-        return parse_rfc3339(gone) if gone else None
-    heard = member.details
-    return None if heard is None or isinstance(heard.answer, Details) else heard.since
-
-
-def silent(observed: Observed, member: Member) -> str:
-    """Why nothing is known of a cluster's applications; "" when something is, or was a short while ago."""
-    since = silent_since(member)
-    if since is None or observed.now - since < SILENCE:
-        return ""
-    heard = member.details
-    if member.target is None or heard is None:
-        return f"the head of RayCluster {member.name} does not run"
-    if isinstance(heard.answer, Refused):
-        return f"the dashboard of RayCluster {member.name} answers {heard.answer.code}: {last_line(heard.answer.text)}"
-    if isinstance(heard.answer, NotFound):
-        return f"the dashboard of RayCluster {member.name} knows nothing of Serve"
-    return f"the dashboard of RayCluster {member.name} does not answer"
 
 
 def upgrade(observed: Observed, service: RayService, roles: Roles, ready: Condition) -> Condition:
@@ -131,7 +104,9 @@ def upgrade(observed: Observed, service: RayService, roles: Roles, ready: Condit
     if roles.active is None:
         return Condition("UpgradeInProgress", "False", "Initializing", "The first cluster is being made ready")
     if roles.second is not None:
-        return Condition("UpgradeInProgress", "True", "BothActivePendingClustersExist", "A cluster is to take the active one's place")
+        why = hindrance(observed, service, roles.second)
+        told = "A cluster is to take the active one's place" + (f": {why}" if why else "")
+        return shortened(Condition("UpgradeInProgress", "True", "BothActivePendingClustersExist", told))
     if roles.goal is None:
         why = "" if has_room(observed) else "; it waits until a cluster that is needed no longer is gone"
         return Condition("UpgradeInProgress", "True", "PendingClusterMissing", f"A new cluster is to be made{why}")

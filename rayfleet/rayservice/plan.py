@@ -17,9 +17,10 @@ from rayfleet.rayservice import generations, steps
 from rayfleet.rayservice.clusters import Roles, roles
 from rayfleet.rayservice.finalize import finalize, hold
 from rayfleet.rayservice.gateway import plan_gateway
-from rayfleet.rayservice.judgement import SILENCE, invalid, silent_since
-from rayfleet.rayservice.observed import Member, Observed
+from rayfleet.rayservice.judgement import invalid
+from rayfleet.rayservice.observed import Observed
 from rayfleet.rayservice.serve import Deployment, deployment, resized
+from rayfleet.rayservice.silence import until_noticed
 from rayfleet.rayservice.status import refusal_write, status_write
 from rayfleet.rayservice.suspension import everything
 from rayfleet.rayservice.traffic import front, plan_traffic
@@ -94,14 +95,8 @@ def events(observed: Observed, service: RayService, parts: Roles) -> tuple[Event
 
 def waiting(observed: Observed, service: RayService, parts: Roles, told: Sequence[Deployment]) -> float | None:
     """Seconds until something is due that no change tells of."""
-    waits = [*generations.waiting(observed, service, parts), *silences(parts.active or parts.pending, observed)]
+    waits = [*generations.waiting(observed, service, parts)]
+    waits += [wait for member in parts.used for wait in until_noticed(observed, member)]
     others = (observed.next_try(), steps.waiting(observed, service, parts), *(each.wait for each in told))
     waits += [wait for wait in others if wait is not None]
     return max(min(waits), 0.1) if waits else None
-
-
-def silences(member: Member | None, observed: Observed) -> list[float]:
-    """When a dashboard will have said nothing for so long that it is told."""
-    since = silent_since(member) if member else None
-    left = since + SILENCE - observed.now if since is not None else 0.0
-    return [left] if left > 0 else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rayfleet.api import labels
-from rayfleet.api.gateway import GatewayView, RouteView
+from rayfleet.api.gateway import ROUTE_CONDITIONS, GatewayView, RouteView
 from rayfleet.api.meta import GATEWAYS, HTTPROUTES, SERVICES, Condition
 from rayfleet.api.names import gateway_name, http_route_name, serve_service_name
 from rayfleet.api.rayservice import RayService
@@ -18,6 +18,8 @@ from rayfleet.rayservice.observed import Observed
 CONDITION = "GatewayReady"
 ASK_AGAIN = 30.0
 """Seconds: nothing tells when an API server begins to serve a kind."""
+PATIENCE = 30.0
+"""Seconds in which a Gateway's controller may see what has become of the route."""
 
 
 def is_incremental(service: RayService) -> bool:
@@ -74,11 +76,31 @@ def is_in_effect(observed: Observed) -> bool:
 
 
 def lags(route: RouteView | None) -> bool:
-    """Does its Gateway's controller say that it has only seen an earlier state of it? Not all of them tell."""
-    if route is None:
+    """Has everybody who looks after its Gateway only seen an earlier state of it, as they say? Not all of them tell; and what one who is
+    gone has left there counts for nothing beside one who has seen it as it is."""
+    if route is None or not route.status.parents:
         return False
-    told = [each.observed_generation for parent in route.status.parents or () for each in parent.conditions or ()]
-    return any(seen is not None and seen < route.metadata.generation for seen in told)
+    return all(parent.seen is not None and parent.seen < route.metadata.generation for parent in route.status.parents)
+
+
+def until_late(observed: Observed) -> float | None:
+    """Seconds until it is to be told that the route as it is has not been seen; None where it has been."""
+    route = route_of(observed)
+    if route is None or not lags(route):
+        return None
+    try:
+        left = parse_rfc3339(route.metadata.annotation(labels.ROUTED_AT)) + PATIENCE - observed.now
+    except ValueError:
+        return 0.0
+    return left if 0.0 < left <= PATIENCE else 0.0
+
+
+def late(route: RouteView) -> str:
+    """Of a controller that may send requests where an earlier state of the route sent them."""
+    seen = max(((parent.seen or 0, parent.controller_name) for parent in route.status.parents or ()), default=(0, ""))
+    who = f"the controller {seen[1]}" if seen[1] else "its controller"
+    told = f"HTTPRoute {route.name} has generation {route.metadata.generation}, of which {who} has only seen {seen[0]}"
+    return f"{told}: see to that controller; until then no traffic is moved, and no cluster that may still be sent requests is removed"
 
 
 def judged(observed: Observed) -> Condition:
@@ -89,7 +111,10 @@ def judged(observed: Observed) -> Condition:
         backoff = observed.backoffs.get(scope)
         if backoff is not None and backoff.event:
             return Condition(CONDITION, "False", backoff.event, backoff.message)
-    return readiness(observed)
+    found, route = readiness(observed), route_of(observed)
+    if route is not None and found.status == "True" and until_late(observed) == 0.0:
+        return Condition(CONDITION, "False", "WaitingForRoute", late(route))
+    return found
 
 
 def readiness(observed: Observed) -> Condition:
@@ -102,7 +127,7 @@ def readiness(observed: Observed) -> Condition:
         return Condition(CONDITION, "False", "WaitingForGateway", f"Gateway {gateway_name(observed.service.metadata.name)} {lack}")
     if route is None:
         return Condition(CONDITION, "True", "Programmed", "The Gateway is programmed")
-    lacks = [lacking(parent.conditions, ("Accepted", "ResolvedRefs")) for parent in route.status.parents or ()]
+    lacks = [lacking(parent.conditions, ROUTE_CONDITIONS) for parent in route.status.parents or ()]
     if all(lacks):  # also when nobody has said anything
         return Condition(CONDITION, "False", "WaitingForRoute", f"HTTPRoute {route.name} {lacks[0] if lacks else 'was not looked at yet'}")
     return Condition(CONDITION, "True", "Programmed", "The Gateway is programmed, and takes the route")

@@ -10,17 +10,16 @@ import msgspec
 from rayfleet.api import labels
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import Condition
-from rayfleet.api.rayservice import ApplicationStatus, RayService, ServeDeploymentStatus
+from rayfleet.api.rayservice import RayService
 from rayfleet.planning.clock import rfc3339
 from rayfleet.planning.conditions import is_true, settle
 from rayfleet.planning.diff import merge_patch
 from rayfleet.planning.plan import StatusWrite
-from rayfleet.ray.answer import plain
 from rayfleet.rayservice import judgement
+from rayfleet.rayservice.applications import applications_of
 from rayfleet.rayservice.clusters import Roles, is_serve
 from rayfleet.rayservice.observed import Member, Observed
 from rayfleet.rayservice.route import is_incremental, migrated_at, weights
-from rayfleet.rayservice.serve import details_of
 from rayfleet.rayservice.steps import capacity_of
 from rayfleet.resources.gateway import cluster_serve_mark
 
@@ -66,28 +65,6 @@ def shares_told(observed: Observed, service: RayService, member: Member) -> dict
         since = migrated_at(observed, service)
         told |= {"trafficRoutedPercent": shares[member.name], **({"lastTrafficMigratedTime": since} if since else {})}
     return told
-
-
-def applications_of(service: RayService, member: Member) -> Mapping[str, ApplicationStatus]:
-    """What Serve says of its applications; while it says nothing, what it said last."""
-    details = details_of(member)
-    if details is not None:
-        return {name: application_of(found) for name, found in sorted(details.applications.items())}
-    for known in (service.status.active_service_status, service.status.pending_service_status):
-        if known.ray_cluster_name == member.name:
-            return known.application_statuses
-    return {}
-
-
-def application_of(found: Any) -> ApplicationStatus:
-    deployments = {
-        name: ServeDeploymentStatus(status=each.status, message=cut(each.message)) for name, each in sorted(found.deployments.items())
-    }
-    return ApplicationStatus(status=found.status, message=cut(found.message), serve_deployment_statuses=deployments)
-
-
-def cut(text: str) -> str:
-    return plain(text.encode())
 
 
 def copy_of(member: Member | None) -> Any:

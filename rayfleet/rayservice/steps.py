@@ -12,8 +12,9 @@ from rayfleet.ray.serve_config import ServeConfig
 from rayfleet.rayservice.clusters import Roles, answers
 from rayfleet.rayservice.incremental import ALL, Pace, Side, Stand, Step, next_step
 from rayfleet.rayservice.observed import Member, Observed
-from rayfleet.rayservice.route import ASK_AGAIN, is_in_effect, is_incremental, is_unserved, route_of, until_due, weights
+from rayfleet.rayservice.route import ASK_AGAIN, is_in_effect, is_incremental, is_unserved, route_of, until_due, until_late, weights
 from rayfleet.rayservice.serve import details_of, is_given, runs_all, runs_any
+from rayfleet.rayservice.silence import DEAF, is_silent
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ def wanted(observed: Observed, service: RayService, roles: Roles, config: ServeC
     if second is None:
         return Wanted({active.name: ALL}, {active.name: ALL})
     way = way_of(observed, roles, config)
-    step = step_of(observed, service, active, second, way, config)
+    serves = not way.back and (way.lost or may_serve(roles, second, config))
+    step = step_of(observed, service, active, second, way, serves)
     waits = {roles.pending.name: 0} if roles.pending is not None and roles.pending is not second else {}
     capacities = {active.name: step.first, second.name: step.second, **waits}
     return Wanted(shares_of(observed, active, second, step, way.back), capacities)
@@ -59,7 +61,7 @@ def shares_of(observed: Observed, active: Member, second: Member, step: Step, ba
 
 def way_of(observed: Observed, roles: Roles, config: ServeConfig) -> Way:
     """Back to the active cluster where the spec no longer asks for the second one. Where it asks for neither, and the active one cannot
-    serve again, the one of them that may serve stays until the cluster for the spec is there."""
+    serve again, or does not hear which replicas it needs, the one of them that may serve stays until the cluster for the spec is there."""
     active, leaving = roles.active, roles.leaving
     if leaving is None or active is None:
         return Way(back=False)
@@ -67,10 +69,10 @@ def way_of(observed: Observed, roles: Roles, config: ServeConfig) -> Way:
         return Way(back=True)
     if has_forgotten(active, config):
         return Way(back=False, lost=True)
+    serves = runs_any(leaving) and answers(observed, leaving)
     if is_down(observed, active):
-        serves = runs_any(leaving) and answers(observed, leaving)
         return Way(back=not serves, lost=serves or details_of(leaving) is not None or is_down(observed, leaving))
-    return Way(back=True)
+    return Way(back=not (serves and is_silent(observed, active, DEAF)))
 
 
 def has_forgotten(member: Member, config: ServeConfig) -> bool:
@@ -84,12 +86,13 @@ def is_down(observed: Observed, member: Member) -> bool:
     return member.target is None and not answers(observed, member)
 
 
-def step_of(observed: Observed, service: RayService, active: Member, second: Member, way: Way, config: ServeConfig) -> Step:
+def step_of(observed: Observed, service: RayService, active: Member, second: Member, way: Way, serves: bool) -> Step:
+    """`serves`: may more of the traffic go to the second one?"""
     options = service.spec.upgrade_strategy.cluster_upgrade_options if service.spec.upgrade_strategy else None
     pace = Pace(options.max_surge_percent, options.step_size_percent or ALL) if options else Pace(ALL, ALL)
     stand = Stand(
         first=side(observed, service, active, True),
-        second=side(observed, service, second, not way.back and (way.lost or runs_all(second, config))),
+        second=side(observed, service, second, serves),
         weight=weights(observed).get(second.name, 0),
         back=way.back,
         due=until_due(observed, service) == 0.0,
@@ -99,10 +102,16 @@ def step_of(observed: Observed, service: RayService, active: Member, second: Mem
     return next_step(stand, pace)
 
 
+def may_serve(roles: Roles, second: Member, config: ServeConfig) -> bool:
+    """Whom the spec no longer asks for was given another config than the one that is wanted."""
+    return runs_any(second) if second is roles.leaving else runs_all(second, config)
+
+
 def side(observed: Observed, service: RayService, member: Member, serves: bool) -> Side:
-    """Of who neither speaks nor answers there is nothing left."""
+    """Of who neither speaks nor answers there is nothing left; and what cannot be taken from one that hears nothing is not waited for."""
     hears, answering = details_of(member) is not None, answers(observed, member)
-    return Side(capacity_of(service, member) if hears or answering else 0, answering, serves, hears)
+    capacity = capacity_of(service, member) if hears or answering else 0
+    return Side(capacity, answering, serves, hears, counts=not is_silent(observed, member, DEAF))
 
 
 def capacity_of(service: RayService, member: Member) -> int:
@@ -122,4 +131,6 @@ def waiting(observed: Observed, service: RayService, roles: Roles) -> float | No
         return None
     if is_unserved(observed):
         return ASK_AGAIN
-    return until_due(observed, service) or None if roles.active is not None and roles.second is not None else None
+    moving = roles.active is not None and roles.second is not None
+    waits = [until_due(observed, service) if moving else None, until_late(observed)]
+    return min((wait for wait in waits if wait), default=None)
