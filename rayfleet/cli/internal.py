@@ -63,7 +63,7 @@ def apiserver(state: str | None) -> None:
     place = state_of(state)
     settings = ApiServerSettings(
         state=place.objects,
-        listen=(("0.0.0.0", 6443),),  # the fleet's own network, which no other machine reaches
+        listen=(("127.0.0.1", 6443),),  # Pods come by the ClusterIP; and another Service may have this port too
         tls_cert=place.credentials / "server.crt",
         tls_key=place.credentials / "server.key",
         authority=place.credentials / "ca.crt",  # so Pods can reach it as their service accounts
@@ -95,6 +95,7 @@ def kubelet(state: str | None) -> None:
         kubeconfig=place.inner_kubeconfig("kubelet"),
         state=place.pods,
         environment=Path(sys.prefix),
+        api=("127.0.0.1", 6443),
         images=place.images,
         hidden=(place.path,),  # tokens of every user lie there
         token=token_of(place, "admin"),  # the API server shows it

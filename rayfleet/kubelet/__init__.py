@@ -19,7 +19,7 @@
     probes      runs the probes
     hooks       runs postStart and preStop
     resolver    the names of the cluster domain;  dns  answers for them
-    clusterip   ClusterIPs in user space
+    clusterip   ClusterIPs, node ports and host ports in user space;  datagrams  their UDP
     tokens      asks for the tokens of service accounts
     claims      a directory for each PersistentVolumeClaim
     server      the kubelet's HTTP: logs, exec, attach, port-forward

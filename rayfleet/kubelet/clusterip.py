@@ -1,4 +1,4 @@
-"""ClusterIPs in user space: a listener for each port of each Service that has a Pod behind it, carrying connections to one of them.
+"""ClusterIPs, node ports and host ports in user space: a listener for each that has a Pod behind it, carrying connections to one of them.
 
 The whole range is local to the fleet's namespace (a route of type local, see network), so a listener needs no address of its own.
 """
@@ -8,14 +8,17 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+from collections.abc import Mapping
 from typing import Any
 
-from rayfleet.kubelet.endpoints import Address, forwards
+from rayfleet.kubelet.datagrams import Datagrams, listen
+from rayfleet.kubelet.endpoints import EVERYWHERE, Address, Front, forwards
 from rayfleet.kubelet.objects import Pod, Service
 from rayfleet.kubelet.settings import KubeletSettings
 from rayfleet.runtime.informer import Informer
 
 log = logging.getLogger(__name__)
+LOOPBACK = "127.0.0.1"
 PIECE = 1 << 16
 SETTLE = 0.02  # seconds in which changes gather before the listeners follow
 CONNECT_TIMEOUT = 5.0
@@ -24,8 +27,8 @@ CONNECT_TIMEOUT = 5.0
 class ClusterIPs:
     def __init__(self, settings: KubeletSettings, pods: Informer[Pod], services: Informer[Service]) -> None:
         self.settings, self.pods, self.services = settings, pods, services
-        self.targets: dict[Address, tuple[Address, ...]] = {}
-        self.listeners: dict[Address, asyncio.Server] = {}
+        self.targets: dict[Front, tuple[Address, ...]] = {}
+        self.listeners: dict[Front, asyncio.Server | Datagrams] = {}
         self.turns = itertools.count()
         self.changed = asyncio.Event()
         self.following: asyncio.Task[None] | None = None
@@ -53,27 +56,41 @@ class ClusterIPs:
             await self.follow()
 
     async def follow(self) -> None:
-        self.targets = forwards(self.services.values(), self.pods.values(), self.settings.api)
-        for address in self.listeners.keys() - self.targets.keys():
-            self.listeners.pop(address).close()
-        for address in sorted(self.targets.keys() - self.listeners.keys()):
+        self.targets = self.spread(forwards(self.services.values(), self.pods.values(), self.settings.api))
+        for front in self.listeners.keys() - self.targets.keys():
+            self.listeners.pop(front).close()
+        for front in sorted(self.targets.keys() - self.listeners.keys()):
             try:
-                self.listeners[address] = await asyncio.start_server(self.handler(address), *address)
+                self.listeners[front] = await self.listen(front)
             except OSError as error:
-                log.warning("ClusterIP %s:%d cannot be served: %s", *address, error)
+                log.warning("%s %s:%d cannot be served: %s", *front, error)
 
-    def handler(self, address: Address) -> Any:
+    def spread(self, targets: Mapping[Front, tuple[Address, ...]]) -> dict[Front, tuple[Address, ...]]:
+        """Each address of the node on its own: to listen on all would take the port from every ClusterIP."""
+        own = (LOOPBACK, self.settings.address)
+        hosts = {front: own if front.host == EVERYWHERE else (front.host,) for front in targets}
+        return {front._replace(host=host): targets[front] for front in targets for host in hosts[front]}
+
+    async def listen(self, front: Front) -> asyncio.Server | Datagrams:
+        """Raises OSError."""
+        if front.protocol == "UDP":
+            return await listen((front.host, front.port), lambda: self.targets.get(front, ()))
+        if front.protocol != "TCP":
+            raise OSError("only TCP and UDP are carried")
+        return await asyncio.start_server(self.handler(front), front.host, front.port)
+
+    def handler(self, front: Front) -> Any:
         async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             try:
-                await self.carry(address, reader, writer)
+                await self.carry(front, reader, writer)
             except (OSError, TimeoutError):
                 writer.transport.abort()
 
         return carry
 
-    async def carry(self, address: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def carry(self, front: Front, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, to the next Pod in turn that answers."""
-        targets = self.targets.get(address, ())
+        targets = self.targets.get(front, ())
         first = next(self.turns)
         for number in range(len(targets)):
             try:

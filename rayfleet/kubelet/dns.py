@@ -1,5 +1,5 @@
-"""A DNS server for the names of the cluster domain: A and CNAME, at once an empty answer for every other type (gRPC asks for AAAA and waits
-for the answer), a fast no for names outside. UDP and TCP. https://www.rfc-editor.org/rfc/rfc1035
+"""A DNS server for the names of the cluster domain: A, CNAME, SRV and PTR, at once an empty answer for every other type (gRPC asks for AAAA
+and waits for the answer). Names outside go to the host's resolver, or get a fast no. UDP and TCP. https://www.rfc-editor.org/rfc/rfc1035
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from rayfleet.kubelet.resolver import Found
 from rayfleet.kubelet.settings import KubeletSettings
 
 PORT = 53
-A, CNAME, INTERNET = 1, 5, 1
+A, CNAME, PTR, SRV, INTERNET = 1, 5, 12, 33, 1
 NOERROR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED = 0, 2, 3, 4, 5
 ANSWER, AUTHORITATIVE, TRUNCATED, RECURSION_WANTED, RECURSION_OFFERED = 0x8000, 0x0400, 0x0200, 0x0100, 0x0080
 OPCODE = 0x7800
 LIFETIME = 5  # seconds that an answer may be kept: Pods move
 LARGEST_DATAGRAM = 512
 QUESTION_NAME = 0xC00C  # a pointer to the name in the question, which always begins at byte 12
-UPSTREAM_TIMEOUT = 2.0
+UPSTREAM_TIMEOUT = 8.0  # seconds; the host's side gives up before that
 
 
 class BadQuery(ValueError):
@@ -62,6 +62,21 @@ def reply(query: bytes, end: int, code: int, records: list[bytes], largest: int)
     return struct.pack("!HHHHHH", number, flags, 1 if question else 0, len(records), 0, 0) + question + body
 
 
+def truncated(query: bytes, end: int) -> bytes:
+    """Nothing but the mark that makes the asker come again by TCP."""
+    return reply(query, end, NOERROR, [bytes(0xFFFF)], LARGEST_DATAGRAM)
+
+
+def framed(message: bytes) -> bytes:
+    """As TCP carries it."""
+    return len(message).to_bytes(2, "big") + message
+
+
+async def read_framed(reader: asyncio.StreamReader) -> bytes:
+    """Raises IncompleteReadError."""
+    return await reader.readexactly(int.from_bytes(await reader.readexactly(2), "big"))
+
+
 def judge(found: Found, kind: int) -> tuple[int, list[bytes]]:
     """(response code, records)."""
     if found.outside:
@@ -70,6 +85,10 @@ def judge(found: Found, kind: int) -> tuple[int, list[bytes]]:
         return NXDOMAIN, []
     if found.alias:
         return NOERROR, [record(CNAME, encode_name(found.alias))]
+    if kind == SRV:
+        return NOERROR, [record(SRV, struct.pack("!HHH", 0, 1, port) + encode_name(host)) for port, host in found.ports]
+    if kind == PTR:
+        return NOERROR, [record(PTR, encode_name(found.pointer))] if found.pointer else []
     return NOERROR, [record(A, ipaddress.IPv4Address(address).packed) for address in found.addresses] if kind == A else []
 
 
@@ -116,21 +135,24 @@ class DnsServer:
         code, records = judge(found, kind)
         return reply(query, end, code, records, largest)
 
-    async def ask_upstream(self, query: bytes) -> bytes:
-        loop = asyncio.get_running_loop()
-        waiting: asyncio.Future[bytes] = loop.create_future()
-        transport, _ = await loop.create_datagram_endpoint(lambda: OneAnswer(waiting), remote_addr=(self.settings.upstream_dns, PORT))
+    async def ask_upstream(self, query: bytes, largest: int) -> bytes:
+        """What the host's resolver says."""
+        end = read_question(query)[2]
         try:
-            transport.sendto(query)
-            return await asyncio.wait_for(waiting, UPSTREAM_TIMEOUT)
-        except (OSError, TimeoutError):
-            return reply(query, read_question(query)[2], SERVFAIL, [], LARGEST_DATAGRAM)
-        finally:
-            transport.close()
+            async with asyncio.timeout(UPSTREAM_TIMEOUT):
+                reader, writer = await asyncio.open_unix_connection(self.settings.upstream_dns)
+                try:
+                    writer.write(framed(query))
+                    answer = await read_framed(reader)
+                finally:
+                    writer.close()
+        except (OSError, TimeoutError, asyncio.IncompleteReadError):
+            return reply(query, end, SERVFAIL, [], largest)
+        return answer if len(answer) <= largest else truncated(query, end)
 
     def forward(self, query: bytes, address: Any) -> None:
         async def carry() -> None:
-            answer = await self.ask_upstream(query)
+            answer = await self.ask_upstream(query, LARGEST_DATAGRAM)
             if self.transport:
                 self.transport.sendto(answer, address)
 
@@ -141,13 +163,13 @@ class DnsServer:
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
-                query = await reader.readexactly(int.from_bytes(await reader.readexactly(2), "big"))
+                query = await read_framed(reader)
                 answer = self.answer(query, 0xFFFF)
                 if answer is None:
-                    answer = await self.ask_upstream(query)
+                    answer = await self.ask_upstream(query, 0xFFFF)
                 if not answer:
                     break
-                writer.write(len(answer).to_bytes(2, "big") + answer)
+                writer.write(framed(answer))
                 await writer.drain()
         except (OSError, asyncio.IncompleteReadError):
             pass
@@ -165,16 +187,3 @@ class Datagrams(asyncio.DatagramProtocol):
             self.server.forward(data, addr)
         elif answer and self.server.transport:
             self.server.transport.sendto(answer, addr)
-
-
-class OneAnswer(asyncio.DatagramProtocol):
-    def __init__(self, waiting: asyncio.Future[bytes]) -> None:
-        self.waiting = waiting
-
-    def datagram_received(self, data: bytes, addr: Any) -> None:
-        if not self.waiting.done():
-            self.waiting.set_result(data)
-
-    def error_received(self, exc: Exception) -> None:
-        if not self.waiting.done():
-            self.waiting.set_exception(exc)

@@ -5,12 +5,21 @@ https://kubernetes.io/docs/concepts/services-networking/service/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from rayfleet.kubelet.objects import Pod, Service
 
 Address = tuple[str, int]
+EVERYWHERE = "0.0.0.0"  # each address of the node
+
+
+class Front(NamedTuple):
+    """Where callers come to."""
+
+    protocol: str  # TCP or UDP
+    host: str
+    port: int
 
 
 def is_ready(pod: Pod) -> bool:
@@ -47,22 +56,46 @@ def target_port(port: Mapping[str, Any], pod: Pod) -> int | None:
     return int(wanted) if str(wanted).isdigit() else None
 
 
-def forwards(services: Iterable[Service], pods: Iterable[Pod], api: Address) -> dict[Address, tuple[Address, ...]]:
-    """(ClusterIP, port) -> where its connections go; without a Pod behind it a port is not there, so that it refuses connections."""
+def forwards(services: Iterable[Service], pods: Iterable[Pod], api: Address) -> dict[Front, tuple[Address, ...]]:
+    """Where what comes to a ClusterIP, a node port or a host port goes; without a Pod behind it a port is not there, so that it refuses."""
     everyone = list(pods)
-    found: dict[Address, tuple[Address, ...]] = {}
+    found: dict[Front, tuple[Address, ...]] = {}
     for service in services:
-        address = service.spec.get("clusterIP") or "None"
-        if address == "None" or service.spec.get("type") == "ExternalName":
+        if service.spec.get("type") == "ExternalName":
             continue
         for port in service.spec.get("ports") or ():
-            if (port.get("protocol") or "TCP") != "TCP":
-                continue
-            targets = tuple(
-                (pod.status["podIP"], number) for pod in behind(service, everyone) if (number := target_port(port, pod)) is not None
-            )
-            if service.metadata.key == ("default", "kubernetes"):
-                targets = (api,)
+            targets = (api,) if service.metadata.key == ("default", "kubernetes") else tuple(targets_of(service, port, everyone))
             if targets:
-                found[address, int(port["port"])] = targets
+                found |= dict.fromkeys(fronts(service, port), targets)
+    for pod in everyone:
+        found |= host_ports(pod)
     return found
+
+
+def fronts(service: Service, port: Mapping[str, Any]) -> Iterator[Front]:
+    protocol, address = port.get("protocol") or "TCP", service.spec.get("clusterIP") or "None"
+    if address != "None":
+        yield Front(protocol, address, int(port["port"]))
+        if port.get("nodePort"):
+            yield Front(protocol, EVERYWHERE, int(port["nodePort"]))
+
+
+def targets_of(service: Service, port: Mapping[str, Any], pods: Iterable[Pod]) -> Iterator[Address]:
+    for pod in behind(service, pods):
+        number = target_port(port, pod)
+        if number is not None:
+            yield pod.status["podIP"], number
+
+
+def host_ports(pod: Pod) -> dict[Front, tuple[Address, ...]]:
+    """The ports of the node that a living Pod has for itself."""
+    if not pod.status.get("podIP") or pod.finished:
+        return {}
+    return {
+        Front(port.get("protocol") or "TCP", port.get("hostIP") or EVERYWHERE, int(port["hostPort"])): (
+            (pod.status["podIP"], int(port["containerPort"])),
+        )
+        for container in (*pod.containers, *pod.init_containers)
+        for port in container.get("ports") or ()
+        if port.get("hostPort")
+    }

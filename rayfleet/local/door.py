@@ -18,9 +18,9 @@ import msgspec
 
 from rayfleet.local.credentials import kubeconfig
 from rayfleet.local.identity import Identity, identify
-from rayfleet.local.pipe import allow_many, join
-from rayfleet.local.ports import LOOPBACK, Handler, Ports
-from rayfleet.local.relay import through
+from rayfleet.local.pipe import allow_many
+from rayfleet.local.ports import LOOPBACK, Ports
+from rayfleet.local.relay import towards
 from rayfleet.local.state import State
 from rayfleet.local.supervisor import ended, supervise
 
@@ -39,6 +39,7 @@ async def serve(state: State, holder: Identity) -> None:
     """Until SIGTERM, or the holder's end."""
     from rayfleet.local.dashboards import open_dashboards
     from rayfleet.local.environments import make_environments
+    from rayfleet.local.node_ports import open_node_ports
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     allow_many()
@@ -50,7 +51,11 @@ async def serve(state: State, holder: Identity) -> None:
     assert own is not None
     state.write(record_path(state), msgspec.json.encode(Record(own, port)).decode())
     LOG.info("the API is on https://%s:%d", LOOPBACK, port)
-    works = {"dashboards": lambda: open_dashboards(state, ports), "environments": lambda: make_environments(state)}
+    works = {
+        "dashboards": lambda: open_dashboards(state, ports),
+        "environments": lambda: make_environments(state),
+        "node ports": lambda: open_node_ports(state),
+    }
     tasks = [asyncio.create_task(supervise(state)), *(asyncio.create_task(again_and_again(name, work)) for name, work in works.items())]
     await first_of(asyncio.create_task(told_to_stop()), asyncio.create_task(ended(holder)), *tasks)
     server.close()
@@ -65,20 +70,6 @@ def load_record(state: State) -> Record | None:
         return msgspec.json.decode(record_path(state).read_bytes(), type=Record)
     except (FileNotFoundError, msgspec.MsgspecError):
         return None
-
-
-def towards(address: str) -> Handler:
-    """A handler that carries each connection to one address inside."""
-
-    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            far = await through(address)
-        except (OSError, TimeoutError):
-            writer.close()
-            return
-        await join((reader, writer), far)
-
-    return carry
 
 
 async def again_and_again(name: str, work: Callable[[], Awaitable[None]]) -> None:

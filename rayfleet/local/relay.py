@@ -12,6 +12,7 @@ import os
 import signal
 
 from rayfleet.local.pipe import allow_many, join
+from rayfleet.local.ports import Handler
 from rayfleet.local.state import State
 
 DIAL_IN = 10.0
@@ -58,3 +59,17 @@ async def through(address: str) -> Streams:
             writer.close()
         raise
     return reader, writer
+
+
+def towards(address: str) -> Handler:
+    """A handler that carries each connection to one address inside."""
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            far = await through(address)
+        except (OSError, TimeoutError):
+            writer.close()
+            return
+        await join((reader, writer), far)
+
+    return carry

@@ -68,6 +68,11 @@ class State:
         return self.path / "images"
 
     @property
+    def names(self) -> Path:
+        """The socket at which the door answers for names outside the cluster."""
+        return self.path / "names.sock"
+
+    @property
     def peers(self) -> Path:
         return self.path / "peers"
 

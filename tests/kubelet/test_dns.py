@@ -12,7 +12,7 @@ from rayfleet.kubelet import dns
 from rayfleet.kubelet.resolver import MISSING, OUTSIDE, Found
 from rayfleet.kubelet.settings import KubeletSettings
 
-AAAA, SRV = 28, 33
+AAAA = 28
 
 
 class OneName:
@@ -24,6 +24,8 @@ class OneName:
     def find(self, name: str) -> Found:
         found = {
             "one": Found(addresses=tuple(f"10.88.1.{number}" for number in range(self.addresses))),
+            "ports": Found(ports=((8000, "h.one"), (8001, "i.one"))),
+            "9.0.96.10.in-addr.arpa": Found(pointer="one"),
             "alias": Found(alias="example.com"),
             "out.example": OUTSIDE,
         }
@@ -53,7 +55,9 @@ def facts(answer: bytes | None) -> tuple[int, int, bool]:
         ("one", dns.A, (dns.NOERROR, 1, False)),
         ("ONE", dns.A, (dns.NOERROR, 1, False)),
         ("one", AAAA, (dns.NOERROR, 0, False)),
-        ("one", SRV, (dns.NOERROR, 0, False)),
+        ("one", dns.SRV, (dns.NOERROR, 0, False)),
+        ("ports", dns.SRV, (dns.NOERROR, 2, False)),
+        ("9.0.96.10.in-addr.arpa", dns.PTR, (dns.NOERROR, 1, False)),
         ("alias", dns.A, (dns.NOERROR, 1, False)),
         ("two", dns.A, (dns.NXDOMAIN, 0, False)),
         ("two", AAAA, (dns.NXDOMAIN, 0, False)),
@@ -68,6 +72,12 @@ def test_an_address_is_given_as_it_is() -> None:
     answer = server().answer(query("one"), dns.LARGEST_DATAGRAM)
     assert answer
     assert answer.endswith(b"\x00\x04\x0a\x58\x01\x00")
+
+
+def test_a_port_is_given_with_the_name_of_who_has_it() -> None:
+    answer = server().answer(query("ports", dns.SRV), dns.LARGEST_DATAGRAM)
+    assert answer
+    assert b"\x00\x00\x00\x01\x1f\x40\x01h\x03one\x00" in answer
 
 
 def test_what_does_not_fit_a_datagram_is_asked_again_by_tcp() -> None:

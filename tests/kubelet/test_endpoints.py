@@ -63,13 +63,25 @@ def test_connections_go_to_every_ready_pod_and_to_the_api_server() -> None:
     kubernetes = service("kubernetes", "default", clusterIP="10.96.0.1", selector=None, ports=[{"port": 443}])
     pods = [pod("q", address="10.88.0.3"), pod("p"), pod("r", ready=False)]
     assert forwards([service(), kubernetes], pods, API) == {
-        ("10.96.0.9", 80): (("10.88.0.2", 8000), ("10.88.0.3", 8000)),
-        ("10.96.0.1", 443): (API,),
+        ("TCP", "10.96.0.9", 80): (("10.88.0.2", 8000), ("10.88.0.3", 8000)),
+        ("TCP", "10.96.0.1", 443): (API,),
     }
 
 
-@pytest.mark.parametrize(
-    "spec", [{"clusterIP": "None"}, {"type": "ExternalName"}, {"ports": [{"port": 80, "protocol": "UDP"}]}, {"selector": {"app": "none"}}]
-)
+def test_ports_of_the_node_lead_to_pods_too() -> None:
+    dns = service(ports=[{"port": 53, "protocol": "UDP", "nodePort": 30053}])
+    assert forwards([dns], [pod()], API) == {
+        ("UDP", "10.96.0.9", 53): (("10.88.0.2", 53),),
+        ("UDP", "0.0.0.0", 30053): (("10.88.0.2", 53),),
+    }
+    own = pod(ready=False)
+    own.containers[0]["ports"] += [{"containerPort": 1, "hostPort": 2}, {"containerPort": 3, "hostPort": 4, "hostIP": "127.0.0.1"}]
+    assert forwards([], [own, pod(address="")], API) == {
+        ("TCP", "0.0.0.0", 2): (("10.88.0.2", 1),),
+        ("TCP", "127.0.0.1", 4): (("10.88.0.2", 3),),
+    }
+
+
+@pytest.mark.parametrize("spec", [{"clusterIP": "None"}, {"type": "ExternalName"}, {"selector": {"app": "none"}}])
 def test_nothing_listens_for_a_service_that(spec: dict[str, Any]) -> None:
     assert forwards([service(**spec)], [pod()], API) == {}

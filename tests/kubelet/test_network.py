@@ -13,6 +13,8 @@ from rayfleet.kubelet import dns
 from rayfleet.kubelet.network import Network
 from rayfleet.kubelet.resolver import OUTSIDE, Found
 from rayfleet.kubelet.settings import KubeletSettings
+from rayfleet.local import names
+from rayfleet.local.state import State
 from tests.kubelet.world import World, pod, until
 
 pytestmark = pytest.mark.namespaces
@@ -42,7 +44,7 @@ async def ask(name: str, kind: int = dns.A, transport: str = "udp") -> tuple[int
     else:
         waiting: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         channel, _ = await asyncio.get_running_loop().create_datagram_endpoint(
-            lambda: dns.OneAnswer(waiting), remote_addr=("10.88.0.1", 53)
+            lambda: names.OneAnswer(waiting), remote_addr=("10.88.0.1", 53)
         )
         channel.sendto(query)
         answer = await asyncio.wait_for(waiting, 5)
@@ -69,36 +71,63 @@ async def test_names(world: World) -> None:
         assert await ask(f"absent.{zone}", transport=transport) == (dns.NXDOMAIN, 0)
         assert await ask("example.com", transport=transport) == (dns.REFUSED, 0)
     assert await ask(f"h.headless.{zone}") == (dns.NOERROR, 1)
+    for where in ("plain", "headless"):
+        assert await ask(f"_web._tcp.{where}.{zone}", dns.SRV) == (dns.NOERROR, 1)
+    assert await ask(f"_web._udp.plain.{zone}", dns.SRV) == (dns.NXDOMAIN, 0)
+    assert await ask(f"{'.'.join(reversed(address.split('.')))}.in-addr.arpa", dns.PTR) == (dns.NOERROR, 1)
+    assert await ask("9.9.88.10.in-addr.arpa", dns.PTR) == (dns.NXDOMAIN, 0)
     assert await ask(f"H.Headless.{zone.upper()}") == (dns.NOERROR, 1)
     assert await ask(f"{address.replace('.', '-')}.default.pod.cluster.local") == (dns.NOERROR, 1)
 
 
-async def test_names_outside_go_to_the_upstream_when_there_is_one(network: None, tmp_path: Path) -> None:
-    settings = KubeletSettings(tmp_path / "kubeconfig", tmp_path, tmp_path, upstream_dns="127.0.0.9")
+async def test_names_outside_go_to_the_hosts_resolver_and_one_that_hangs_delays_none_of_ours(
+    network: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(names, "RESOLVERS", tmp_path / "resolv.conf")
+    names.RESOLVERS.write_text("search example.com\nnameserver 127.0.0.9\n")
+    settings = KubeletSettings(tmp_path / "kubeconfig", tmp_path, tmp_path, upstream_dns=Path("names.sock"))
     await Network(settings).lay()
-    server = dns.DnsServer(settings, NoNames())
+    server = dns.DnsServer(settings, SomeNames())
     await server.start()
-    assert await ask("example.com") == (dns.SERVFAIL, 0)
+    assert await ask("example.com") == (dns.SERVFAIL, 0), "nobody answers there"
 
-    class Upstream(asyncio.DatagramProtocol):
+    class Hosts(asyncio.DatagramProtocol):
         def connection_made(self, transport: Any) -> None:
             self.transport = transport
 
         def datagram_received(self, data: bytes, addr: Any) -> None:
-            self.transport.sendto(dns.reply(data, len(data), dns.NOERROR, [dns.record(dns.A, b"\x09" * 4)], 512), addr)
+            if b"hangs" not in data:
+                found = [dns.record(dns.A, b"\x09" * 4)] * (50 if b"large" in data else 1)
+                self.transport.sendto(dns.reply(data, len(data), dns.NOERROR, found, 512), addr)
 
-    upstream, _ = await asyncio.get_running_loop().create_datagram_endpoint(Upstream, local_addr=("127.0.0.9", dns.PORT))
+    async def by_stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        query = await dns.read_framed(reader)
+        writer.write(dns.framed(dns.reply(query, len(query), dns.NOERROR, [dns.record(dns.A, b"\x09" * 4)] * 50, 0xFFFF)))
+
+    where = ("127.0.0.9", dns.PORT)
+    hosts, _ = await asyncio.get_running_loop().create_datagram_endpoint(Hosts, local_addr=where)
+    streams = await asyncio.start_server(by_stream, *where)
+    door = asyncio.create_task(names.resolve_names(State(tmp_path)))
+    await until("the door answers", lambda: (tmp_path / "names.sock").exists())
     for transport in ("udp", "tcp"):
         assert await ask("example.com", transport=transport) == (dns.NOERROR, 1)
-    upstream.close()
+    assert await ask("large.example.com", transport="tcp") == (dns.NOERROR, 50)
+    hanging = [asyncio.create_task(ask("hangs.example.com")) for _ in range(50)]
+    assert await ask("inside") == (dns.NOERROR, 1)
+    assert not any(task.done() for task in hanging)
+    for task in (door, *hanging):
+        task.cancel()
+    hosts.close()
+    streams.close()
     await server.close()
 
 
-class NoNames:
-    """A resolver for which every name is outside."""
+class SomeNames:
+    """A resolver that knows one name, and for which every other is outside."""
 
     def find(self, name: str) -> Found:
-        return OUTSIDE
+        return Found(addresses=("10.96.0.9",)) if name == "inside" else OUTSIDE
 
 
 async def test_a_headless_name_lists_ready_pods_only_unless_asked_for_all(world: World) -> None:
@@ -154,6 +183,53 @@ async def test_a_cluster_ip_follows_its_pods(world: World) -> None:
         return not await connects(address, 80)
 
     await until("the port is closed", closed)
+
+
+ECHO = """
+import socket
+here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+here.bind(("0.0.0.0", 8000))
+while True:
+    said, who = here.recvfrom(9999)
+    here.sendto(socket.gethostname().encode() + b" heard " + said, who)
+"""
+
+
+async def test_datagrams_reach_a_service_by_every_way_and_its_answers_come_from_there(world: World) -> None:
+    made = await world.apply(
+        service("echo", type="NodePort", ports=[{"port": 65535, "targetPort": 8000, "protocol": "UDP", "nodePort": 30053}]), SERVICES
+    )
+    ports = [{"containerPort": 8000, "hostPort": 5353, "protocol": "UDP"}]
+    await world.apply(pod(["python", "-c", ECHO], ports=ports))
+    await world.becomes_ready()
+
+    class Asker(asyncio.DatagramProtocol):
+        def __init__(self) -> None:
+            self.heard: list[bytes] = []
+
+        def datagram_received(self, data: bytes, addr: Any) -> None:
+            self.heard.append(data)
+
+    for where in ((made["spec"]["clusterIP"], 65535), ("127.0.0.1", 30053), ("10.88.0.1", 30053), ("127.0.0.1", 5353)):
+        transport, asker = await asyncio.get_running_loop().create_datagram_endpoint(Asker, remote_addr=where)
+
+        def heard(transport: Any = transport, asker: Asker = asker) -> list[bytes]:
+            transport.sendto(b"x")  # what nobody hears is lost
+            return asker.heard
+
+        assert (await until(f"{where} answers", heard))[0] == b"a heard x"
+        transport.close()
+
+
+async def test_ports_of_the_node_lead_to_pods(world: World) -> None:
+    both = {"name": "web", "port": 30080, "nodePort": 30080, "targetPort": "web"}  # one number, at different addresses
+    made = await world.apply(service("shown", type="NodePort", ports=[both]), SERVICES)
+    spec = web_pod()
+    spec["spec"]["containers"][0]["ports"][0]["hostPort"] = 81
+    await world.apply(spec)
+    for port in (30080, 81):
+        for address in ("127.0.0.1", "10.88.0.1", *([made["spec"]["clusterIP"]] if port == 30080 else [])):
+            await until(f"{address}:{port} is open", lambda port=port, address=address: connects(address, port))
 
 
 async def test_the_api_server_has_its_cluster_ip(world: World) -> None:

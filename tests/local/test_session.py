@@ -1,4 +1,4 @@
-"""`rayfleet session`: one address on this machine, whichever Pod is the head."""
+"""What of a fleet is reached from this machine: sessions, whose addresses stay whichever Pod is the head, and ports of the node."""
 
 from __future__ import annotations
 
@@ -79,3 +79,24 @@ def test_a_session_ends_with_its_cluster(fleet: Fleet) -> None:
         fleet.run("delete", "raycluster", "brief")
         assert held.hears("raycluster/brief was deleted")
         assert held.process.wait(20) == 1
+
+
+def test_a_node_port_and_a_host_port_are_on_this_machines_loopback(fleet: Fleet) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        own = one.getsockname()[1]  # free in a moment
+    serving = template(command=SERVING, ports=[{"containerPort": 8265, "hostPort": own}])
+    fleet.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shown", "labels": {"app": "shown"}}, "spec": serving["spec"]})
+    fleet.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "shown"},
+            "spec": {"type": "NodePort", "selector": {"app": "shown"}, "ports": [{"port": 80, "targetPort": 8265}]},
+        }
+    )
+    port = fleet.read("/api/v1/namespaces/default/services/shown")["spec"]["ports"][0]["nodePort"]
+    for each in (port, own):
+        eventually(lambda each=each: page(each) == "shown", 30.0, f"the Pod's page at port {each}")
+    fleet.run("delete", "service", "shown")
+    eventually(lambda: not page(port), 30.0, "the port is closed")
+    fleet.run("delete", "pod", "shown")
