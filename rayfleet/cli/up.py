@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     help="What clusters without authOptions get, of a fleet that is started now.",
 )
 @click.option("--config", "file", metavar="FILE", help="What stands for which image, instead of ~/.config/rayfleet/local.yaml.")
+@click.option("--egress", is_flag=True, help="Let Pods out: to the ports 22, 80 and 443 of any address that this machine reaches.")
 @click.option("--timeout", default=300.0, show_default=True, metavar="SECONDS", help="How long to wait for the clusters.")
 @state_option
-def command(files: tuple[str, ...], foreground: bool, auth: str, file: str | None, timeout: float, state: str | None) -> None:
+def command(files: tuple[str, ...], foreground: bool, auth: str, file: str | None, egress: bool, timeout: float, state: str | None) -> None:
     """Start the local fleet: Ray clusters on this machine, without Kubernetes.
 
     May be called again at any time: what runs is left alone, what is missing is started.
@@ -51,7 +52,7 @@ def command(files: tuple[str, ...], foreground: bool, auth: str, file: str | Non
     place = state_of(state)
     manifests = load_manifests(files)  # a mistake in a file is told before anything is started
     rules = load_rules(Path(file) if file else default_file(os.environ), must_exist=bool(file))
-    start(place, click.echo, auth=auth, rules=rules)
+    start(place, click.echo, auth=auth, rules=rules, egress=egress)
     try:
         failures = asyncio.run(fill(place, manifests, timeout))
         told_where(place)

@@ -77,7 +77,8 @@ class ClusterIPs:
             return await listen((front.host, front.port), lambda: self.targets.get(front, ()))
         if front.protocol != "TCP":
             raise OSError("only TCP and UDP are carried")
-        return await asyncio.start_server(self.handler(front), front.host, front.port)
+        # Shared with who listens at all addresses, if anybody does: an exact address comes first.
+        return await asyncio.start_server(self.handler(front), front.host, front.port, reuse_port=True)
 
     def handler(self, front: Front) -> Any:
         async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -130,7 +130,7 @@ class DnsServer:
         except BadQuery:
             return b""
         found = self.resolver.find(name)
-        if found.outside and self.settings.upstream_dns:
+        if found.outside and self.settings.upstream_dns and self.settings.upstream_dns.exists():
             return None
         code, records = judge(found, kind)
         return reply(query, end, code, records, largest)

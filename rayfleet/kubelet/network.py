@@ -14,6 +14,7 @@ from rayfleet.kubelet.settings import KubeletSettings
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LINK_PREFIX = "rfp"
+WORST = 0xFFFFFFFF  # the metric of a route that any other one is better than
 
 
 class NetworkError(Exception):
@@ -52,7 +53,10 @@ class Network:
         self.last = IPv4Address(settings.address)
 
     async def lay(self) -> None:
-        """The bridge with the kubelet's address, and the ClusterIPs made local; both only where missing. Raises NetworkError."""
+        """The bridge with the kubelet's address, and the ClusterIPs made local; both only where missing. Raises NetworkError.
+
+        So is every other address that nobody has a better route to: what is sent to the world is refused at once, and not lost.
+        """
         bridge, gateway = self.settings.bridge, IPv4Address(self.settings.address)
         if f": {bridge}:" not in await run(tool("ip"), "-o", "link", "show", "type", "bridge"):
             # A fixed hardware address: a bridge otherwise changes its own with each link that joins.
@@ -62,6 +66,7 @@ class Network:
             f"link set {bridge} up",
             f"addr replace {gateway}/{self.settings.subnet.prefixlen} dev {bridge}",
             f"route replace local {self.settings.services} dev lo",
+            f"route replace local default dev lo table main metric {WORST}",
         )
 
     async def batch(self, *lines: str, inside: int = 0) -> None:

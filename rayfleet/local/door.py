@@ -38,6 +38,7 @@ class Record(msgspec.Struct, frozen=True):
 async def serve(state: State, holder: Identity) -> None:
     """Until SIGTERM, or the holder's end."""
     from rayfleet.local.dashboards import open_dashboards
+    from rayfleet.local.egress import let_out
     from rayfleet.local.environments import make_environments
     from rayfleet.local.node_ports import open_node_ports
 
@@ -56,6 +57,8 @@ async def serve(state: State, holder: Identity) -> None:
         "environments": lambda: make_environments(state),
         "node ports": lambda: open_node_ports(state),
     }
+    if state.egress.exists():
+        works["egress"] = lambda: let_out(state)
     tasks = [asyncio.create_task(supervise(state)), *(asyncio.create_task(again_and_again(name, work)) for name, work in works.items())]
     await first_of(asyncio.create_task(told_to_stop()), asyncio.create_task(ended(holder)), *tasks)
     server.close()

@@ -16,6 +16,7 @@ from rayfleet.local.ports import Handler
 from rayfleet.local.state import State
 
 DIAL_IN = 10.0
+SOCKET = "relay.sock"
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -27,9 +28,14 @@ async def serve(state: State) -> None:
     allow_many()
     os.umask(0o077)
     os.chdir(state.path)  # short socket paths: the kernel takes 107 bytes
-    server = await asyncio.start_unix_server(relay, "relay.sock")
+    servers = [await asyncio.start_unix_server(relay, SOCKET)]
+    if state.egress.exists():
+        from rayfleet.local.egress import take_out
+
+        servers += await take_out(state)
     await stopping.wait()
-    server.close()
+    for server in servers:
+        server.close()
 
 
 async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -44,12 +50,12 @@ async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     await join((reader, writer), far)
 
 
-async def through(address: str) -> Streams:
-    """The door's end: a stream to an address inside. Raises OSError when the relay or the address does not answer.
+async def through(address: str, path: str = SOCKET) -> Streams:
+    """The other end: a stream to an address as the relay at that socket sees it. The caller's working directory is the state directory.
 
-    The caller's working directory is the state directory.
+    Raises OSError when the relay or the address does not answer.
     """
-    reader, writer = await asyncio.open_unix_connection("relay.sock")
+    reader, writer = await asyncio.open_unix_connection(path)
     try:
         writer.write(f"{address}\n".encode())
         if await asyncio.wait_for(reader.readline(), DIAL_IN + 1) != f"{address}\n".encode():

@@ -49,9 +49,9 @@ class NotUp(Exception):
     """The fleet did not come up; the text says which part and where its log is."""
 
 
-def start(state: State, say: Say, *, auth: str = "token", rules: tuple[Rule, ...] = ()) -> door.Record:
+def start(state: State, say: Say, *, auth: str = "token", rules: tuple[Rule, ...] = (), egress: bool = False) -> door.Record:
     """Make the fleet run; returns its living door once that listens. `auth` is the mode of clusters that say nothing of it: every user of
-    this machine can reach their ports. `rules` say what stands for which image. Raises HostLacks, NotUp."""
+    this machine can reach their ports. `rules` say what stands for which image; with `egress` Pods may go out. Raises HostLacks, NotUp."""
     check(state)
     with locked(state):
         state.make()
@@ -61,11 +61,16 @@ def start(state: State, say: Say, *, auth: str = "token", rules: tuple[Rule, ...
             clear(state, say)
             issue(state)
             state.write(state.operator_config, json.dumps({**OPERATOR, "defaultAuthMode": auth}, indent=1) + "\n")
+            state.egress.unlink(missing_ok=True)
+            if egress:
+                state.egress.touch()
             state.write(state.started, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
             start_holder(state)
             holder = find_holder(state)
             if holder is None:
                 raise NotUp(f"the holder ended at once; its log is {state.log('holder')}")
+        elif egress and not state.egress.exists():
+            raise NotUp("this fleet runs without a way out; end it with `rayfleet down`, and begin it with `rayfleet up --egress`")
         write_rules(state, rules)
         record = find_door(state)
         return record or start_door(state, say)

@@ -68,6 +68,16 @@ class State:
         return self.path / "images"
 
     @property
+    def egress(self) -> Path:
+        """It is there where Pods may go out."""
+        return self.path / "egress"
+
+    @property
+    def way_out(self) -> Path:
+        """The socket at which the door makes connections to the world."""
+        return self.path / "out.sock"
+
+    @property
     def names(self) -> Path:
         """The socket at which the door answers for names outside the cluster."""
         return self.path / "names.sock"

@@ -1,0 +1,99 @@
+"""Pods reach the world only where it was asked for. The world is a network namespace of the test's own."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import http.server
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rayfleet.kubelet import dns
+from rayfleet.kubelet.network import tool
+from rayfleet.local.end import end
+from rayfleet.local.names import resolvers
+from rayfleet.local.state import State
+from tests.kubelet.namespaces import own_network, refusal
+from tests.local.fleet import Fleet
+from tests.local.waiting import eventually
+
+pytestmark = pytest.mark.namespaces
+WORLD = "192.0.2.1"  # https://www.rfc-editor.org/rfc/rfc5737
+TRIES = """
+import urllib.request
+for url in ("http://192.0.2.1/", "http://world.example/", "http://192.0.2.1:81/", "http://plain/"):
+    try:
+        print(urllib.request.urlopen(url, timeout=20).read().decode(), flush=True)
+    except OSError as error:
+        print(str(error.reason), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A web server, on two ports, and the machine's resolver, which knows one name."""
+    if why := refusal():
+        pytest.skip(f"namespaces are refused here: {why}")
+    site = tmp_path_factory.mktemp("site")
+    (site / "index.html").write_text("the world")
+    with own_network():
+        for address in (WORLD, *resolvers()):
+            if not address.startswith("127."):
+                subprocess.run([tool("ip"), "addr", "add", f"{address}/32", "dev", "lo"], check=True)
+        handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=site)
+        servers = [http.server.ThreadingHTTPServer((WORLD, port), handler) for port in (80, 81)]
+        loop = asyncio.new_event_loop()
+        for address in resolvers():
+            loop.run_until_complete(loop.create_datagram_endpoint(Names, local_addr=(address, dns.PORT)))
+        threads = [threading.Thread(target=each, daemon=True) for each in (*(each.serve_forever for each in servers), loop.run_forever)]
+        for thread in threads:
+            thread.start()
+        yield
+        for server in servers:
+            server.shutdown()
+            server.server_close()
+        loop.call_soon_threadsafe(loop.stop)
+        threads[-1].join()
+
+
+class Names(asyncio.DatagramProtocol):
+    def connection_made(self, transport: asyncio.DatagramTransport) -> None:  # type: ignore[override]
+        self.transport = transport
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        name, kind, end = dns.read_question(data)
+        found = [dns.record(dns.A, bytes(map(int, WORLD.split("."))))] if (name, kind) == ("world.example", dns.A) else []
+        self.transport.sendto(dns.reply(data, end, dns.NOERROR, found, 512), addr)
+
+
+def tried(directory: Path, *words: str) -> list[str]:
+    """What a Pod of a fleet hears of the world."""
+    fleet = Fleet(State(directory / "fleet"))
+    try:
+        fleet.up(*words)
+        tells = {"name": "main", "image": "any", "command": ["python", "-c", TRIES]}
+        fleet.apply(
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tries"}, "spec": {"containers": [tells], "restartPolicy": "Never"}}
+        )
+        path = "/api/v1/namespaces/default/pods/tries"
+        eventually(lambda: (fleet.read(path) or {}).get("status", {}).get("phase") == "Succeeded", 60.0, "it has tried")
+        if not words:
+            assert "rayfleet down" in fleet.run("up", "--egress", code=1), "a fleet that runs stays as it is"
+        return fleet.run("logs", "tries").splitlines()
+    finally:
+        assert end(fleet.state, forget=True).left == ()
+
+
+def test_the_world_is_refused_at_once_unless_it_is_asked_for(world: None, tmp_path: Path) -> None:
+    refused, unknown = "[Errno 111] Connection refused", "[Errno -3] Temporary failure in name resolution"
+    assert tried(tmp_path) == [refused, unknown, refused, unknown]
+
+
+def test_with_egress_pods_reach_addresses_and_names_of_the_world_by_the_usual_ports(world: None, tmp_path: Path) -> None:
+    heard = tried(tmp_path, "--egress")
+    assert heard[:3] == ["the world", "the world", "[Errno 111] Connection refused"]
+    assert heard[3].startswith("[Errno -"), "no Service is called so"
