@@ -11,6 +11,7 @@ MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 0x1, 0x20, 0x1000, 0x4000, 
 MNT_DETACH = 2
 PR_CAPBSET_DROP, LAST_CAPABILITY = 24, 63
 AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY = -100, 0x8000, 0x1
+MOUNT_SETATTR = ctypes.c_long(442)
 KEPT_ON_REMOUNT = os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC  # the same bits as MS_NOSUID, MS_NODEV and MS_NOEXEC
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -63,8 +64,8 @@ class MountAttributes(ctypes.Structure):
 def make_read_only(target: str) -> None:
     """The mount and all below it; where the kernel is older than 5.12, the mount alone."""
     wanted = MountAttributes(attr_set=MOUNT_ATTR_RDONLY)
-    if hasattr(libc, "mount_setattr"):
-        where = os.fsencode(target)
-        if libc.mount_setattr(AT_FDCWD, where, AT_RECURSIVE, ctypes.byref(wanted), ctypes.sizeof(wanted)) == 0:
-            return
+    where, size = ctypes.c_char_p(os.fsencode(target)), ctypes.c_size_t(ctypes.sizeof(wanted))
+    # By its number, the same on all architectures: C libraries have it by name years later than kernels (glibc since 2.36).
+    if libc.syscall(MOUNT_SETATTR, ctypes.c_long(AT_FDCWD), where, ctypes.c_long(AT_RECURSIVE), ctypes.byref(wanted), size) == 0:
+        return
     mount("", target, "", MS_REMOUNT | MS_BIND | MS_RDONLY | (os.statvfs(target).f_flag & KEPT_ON_REMOUNT))
