@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,12 +11,8 @@ from rayfleet.cli.check import MISSING, OFF, OK, UNKNOWN, Row
 from rayfleet.cli.options import api_options, client_of, connection_of, state_of
 from rayfleet.cli.output import columns, dump_json, dump_yaml
 
-if TYPE_CHECKING:
-    from rayfleet.local.state import State
-
 HOME = "rayfleet-system"
 COLOURS = {OK: "green", OFF: "yellow", MISSING: "red", UNKNOWN: "yellow"}
-MODULES = {"jsonschema_rs": "jsonschema-rs", "cryptography": "cryptography"}
 
 
 @click.command()
@@ -38,6 +33,8 @@ def command(cluster: bool, user: str | None, namespace: str | None, output: str 
       rayfleet doctor --cluster
       rayfleet doctor --cluster --as system:serviceaccount:rayfleet-system:rayfleet
     """
+    from rayfleet.cli.machine import of_machine
+
     if (user or namespace) and not cluster:
         raise click.UsageError("--as and -n go with --cluster")
     found = of_cluster(user, namespace, api) if cluster else list(of_machine(state_of(api["state"])))
@@ -69,37 +66,3 @@ def of_cluster(user: str | None, namespace: str | None, api: dict[str, Any]) -> 
             return rows(await read_facts(client, user, namespace, home))
 
     return asyncio.run(run())
-
-
-def of_machine(state: State) -> Iterator[Row]:
-    """What `up` needs, in its own words."""
-    from rayfleet.local.find import find_holder
-    from rayfleet.local.namespaces import find, missing
-
-    lacks = list(missing())
-    for reason in lacks:
-        yield Row("machine", "namespaces", MISSING, reason)
-    if not lacks:
-        yield Row("machine", "namespaces", OK, "namespaces, a bridge and veth pairs can be made")
-    kubectl = find("kubectl")
-    yield Row("machine", "kubectl", OK if kubectl else OFF, kubectl or "not installed; rayfleet get, logs and delete do without it")
-    yield from environment_rows()
-    holder = find_holder(state)
-    yield Row(
-        "fleet", "local fleet", OK if holder else OFF, f"runs in {state.path}" if holder else "none runs; start one with: rayfleet up"
-    )
-
-
-def environment_rows() -> Iterator[Row]:
-    """The Python environment, which stands for every image."""
-    import sys
-    from importlib.util import find_spec
-    from pathlib import Path
-
-    from rayfleet.kubelet.images import installed_ray
-
-    lacking = [package for module, package in MODULES.items() if find_spec(module) is None]
-    told = f"not installed: {', '.join(lacking)} (pip install 'rayfleet[local]')" if lacking else "everything that the embedded API needs"
-    yield Row("environment", "packages", MISSING if lacking else OK, told)
-    ray = installed_ray(Path(sys.prefix))
-    yield Row("environment", "Ray", OK if ray else MISSING, f"Ray {ray}" if ray else "not installed (pip install 'rayfleet[local]')")

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from click.testing import Result
 
 from rayfleet.api.crds import crds
-from rayfleet.cli import doctor
+from rayfleet.cli import machine
 from rayfleet.cli.check import Row
 from rayfleet.cli.checkup import ADD_ONS, FEATURES, NEEDS, Facts, kinds_needed, rows
 from rayfleet.cli.crd_difference import difference, maker
@@ -51,9 +52,33 @@ def test_a_machine_that_lacks_something_is_told_in_the_words_of_up(invoke: Type,
 def test_an_environment_without_ray_and_without_the_packages_lacks_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sys.prefix", str(tmp_path))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    told = {row.item: row for row in doctor.environment_rows()}
+    told = {row.item: row for row in machine.environment_rows()}
     assert (told["packages"].state, told["Ray"].state) == ("missing", "missing")
     assert "jsonschema-rs" in told["packages"].says
+
+
+def test_what_an_ordinary_user_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(machine.resource, "getrlimit", lambda _: (1024, 4096))
+    told = {row.item: row for row in machine.user_rows()}
+    assert (told["user"].state, told["open files"].state) == ("off", "off")
+    assert "runAsUser" in told["user"].says
+    assert "4096 at most for a process, Ray asks for 65536" in told["open files"].says
+
+
+def test_a_full_disk_is_told_before_ray_writes_no_object_to_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gib = 1 << 30
+    monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: Usage(100 * gib, 96 * gib, 4 * gib))
+    assert (
+        machine.disk_row(tmp_path / "not" / "yet").says
+        == f"4.0 GiB free below {tmp_path}: 96% full, and from 95% on Ray writes no object to it"
+    )
+
+
+class Usage(NamedTuple):
+    total: int
+    used: int
+    free: int
 
 
 def whole() -> Facts:

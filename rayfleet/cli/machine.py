@@ -1,0 +1,84 @@
+"""What `rayfleet doctor` says of this machine: what `rayfleet up` needs, and what a fleet here will lack."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import resource
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from rayfleet.cli.check import MISSING, OFF, OK, Row
+from rayfleet.kubelet.images import installed_ray
+from rayfleet.local.find import find_holder
+from rayfleet.local.namespaces import find, missing
+from rayfleet.local.state import State
+
+MODULES = {"jsonschema_rs": "jsonschema-rs", "cryptography": "cryptography"}
+OPEN_FILES = 65536  # what Ray's start commands ask for
+FULL = 0.95  # Ray writes no object to a disk that is fuller (RAY_local_fs_capacity_threshold)
+GIB = 1 << 30
+MEMORY = 2 * GIB  # bytes: a head, a worker and room for a job
+
+
+def of_machine(state: State) -> Iterator[Row]:
+    """What `up` needs, in its own words."""
+    lacks = list(missing())
+    for reason in lacks:
+        yield Row("machine", "namespaces", MISSING, reason)
+    if not lacks:
+        yield Row("machine", "namespaces", OK, "namespaces, a bridge and veth pairs can be made")
+    yield from user_rows()
+    yield disk_row(state.path)
+    yield memory_row()
+    kubectl = find("kubectl")
+    yield Row("machine", "kubectl", OK if kubectl else OFF, kubectl or "not installed; rayfleet get, logs and delete do without it")
+    yield from environment_rows()
+    holder = find_holder(state)
+    yield Row(
+        "fleet", "local fleet", OK if holder else OFF, f"runs in {state.path}" if holder else "none runs; start one with: rayfleet up"
+    )
+
+
+def environment_rows() -> Iterator[Row]:
+    """The Python environment, which stands for every image."""
+    lacking = [package for module, package in MODULES.items() if importlib.util.find_spec(module) is None]
+    told = f"not installed: {', '.join(lacking)} (pip install 'rayfleet[local]')" if lacking else "everything that the embedded API needs"
+    yield Row("environment", "packages", MISSING if lacking else OK, told)
+    ray = installed_ray(Path(sys.prefix))
+    yield Row("environment", "Ray", OK if ray else MISSING, f"Ray {ray}" if ray else "not installed (pip install 'rayfleet[local]')")
+
+
+def user_rows() -> Iterator[Row]:
+    """Whose the fleet would be. Root lets containers open as many files as they usually may, whatever its own limit."""
+    if os.geteuid() == 0:
+        yield Row("machine", "user", OK, "root")
+        return
+    yield Row("machine", "user", OFF, "an ordinary one: Pods can have no other users (securityContext.runAsUser)")
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if 0 <= most < OPEN_FILES:
+        told = f"{most} at most for a process, Ray asks for {OPEN_FILES}: raise nofile in /etc/security/limits.conf"
+        yield Row("machine", "open files", OFF, told)
+    else:
+        yield Row("machine", "open files", OK, "no limit" if most < 0 else f"{most} for a process")
+
+
+def disk_row(directory: Path) -> Row:
+    place = next(path for path in (directory, *directory.parents) if os.access(path, os.F_OK))
+    disk = shutil.disk_usage(place)
+    used = 1 - disk.free / disk.total
+    told = f"{disk.free / GIB:.1f} GiB free below {place}"
+    if used >= FULL:
+        return Row("machine", "disk", OFF, f"{told}: {used:.0%} full, and from {FULL:.0%} on Ray writes no object to it")
+    return Row("machine", "disk", OK, told)
+
+
+def memory_row() -> Row:
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    free = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")) * 1024
+    few = free < MEMORY
+    return Row(
+        "machine", "memory", OFF if few else OK, f"{free / GIB:.1f} GiB free{': little, as a head alone takes 0.7 GiB' if few else ''}"
+    )
