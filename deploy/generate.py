@@ -21,13 +21,13 @@ def manifests() -> dict[str, str]:
     """Each file's name and text."""
     whole = HEAD.format(what="rayfleet, looking after all namespaces.", file="deploy/rayfleet.yaml")
     one = HEAD.format(what="rayfleet, looking after its own namespace only.", file="deploy/rayfleet-namespaced.yaml")
-    old = "Optional: RayClusters of cluster.ray.io, the Python operator's. Restart rayfleet after it."
+    old = "Optional: RayClusters of cluster.ray.io, the Python operator's."
     gated = "Optional: the rights for networkPolicy and tlsOptions, where their feature gates are on."
     return {
         "rayfleet.yaml": whole + text(cluster_wide()),
         "rayfleet-namespaced.yaml": one + text(single_namespace()),
         "old-clusters.yaml": HEAD.format(what=old, file="deploy/old-clusters.yaml") + text(old_clusters()),
-        "old-clusters-namespaced.yaml": HEAD.format(what=old, file="deploy/old-clusters-namespaced.yaml")
+        "old-clusters-namespaced.yaml": HEAD.format(what=f"{old} Restart rayfleet after it.", file="deploy/old-clusters-namespaced.yaml")
         + text(old_clusters(TEAM_NAMESPACE, "Role")),
         "gates.yaml": HEAD.format(what=gated, file="deploy/gates.yaml") + text(gates()),
         "gates-namespaced.yaml": HEAD.format(what=gated, file="deploy/gates-namespaced.yaml") + text(gates(TEAM_NAMESPACE, "Role")),

@@ -7,7 +7,7 @@ from typing import Any
 
 from rayfleet.api.crds import crds
 from rayfleet.api.legacy.definition import old_crd
-from rayfleet.cli.rights import BASE, ELECTION, GATED, OLD_CLUSTERS, RIVALS, ROUTES, TOKENS, Right, rules
+from rayfleet.cli.rights import BASE, DEFINITIONS, ELECTION, GATED, OLD_CLUSTERS, RIVALS, ROUTES, TOKENS, Right, rules
 from rayfleet.version import VERSION
 
 NAME = "rayfleet"
@@ -30,7 +30,7 @@ def cluster_wide() -> list[Object]:
         *crds(),
         namespace(place, {"pod-security.kubernetes.io/enforce": "restricted"}),
         account(place),
-        *grant("ClusterRole", NAME, (*BASE, *ROUTES, *RIVALS), place),
+        *grant("ClusterRole", NAME, (*BASE, *ROUTES, *RIVALS, *DEFINITIONS), place),
         *grant("ClusterRole", TOKEN_ROLE, TOKENS, place),
         *grant("Role", NAME, ELECTION, place),
         service(place),

@@ -135,6 +135,9 @@ ELECTION = (
 RIVALS = (Right("coordination.k8s.io", "leases", ("list",), (LEASE,)),)
 """In all namespaces: does another operator look after the same? Without it only those in the operator's own namespace are seen."""
 
+DEFINITIONS = (Right("apiextensions.k8s.io", "customresourcedefinitions", ("list", "watch"), ("rayclusters.cluster.ray.io",)),)
+"""To notice that RayClusters of cluster.ray.io are served from now on. Without it the operator must be restarted then."""
+
 
 def rules(rights: Sequence[Right]) -> list[dict[str, Any]]:
     return [right.rule for right in rights]

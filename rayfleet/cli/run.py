@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 ZAP = ("--zap-devel", "--zap-encoder", "--zap-stacktrace-level", "--zap-time-encoding", "--forced-cluster-upgrade")
 ZAP_LEVELS = {"debug": "debug", "info": "info", "error": "error", "panic": "error"}
-DISCOVERY_PAUSE, LONGEST_DISCOVERY_PAUSE = 0.25, 10.0
 
 
 def setting_options(command: Command) -> Command:
@@ -93,22 +92,45 @@ def operate(configuration: Configuration, connection: Connection, known: Collect
 
     setup(configuration.log_stdout_encoder, configuration.log_level, file=configuration.log_file, file_form=configuration.log_file_encoder)
 
-    async def run() -> None:
-        from msgspec.structs import replace
+    asyncio.run(run(configuration, connection, known))
 
-        from rayfleet.api.meta import OLD_RAYCLUSTERS, ROUTES
-        from rayfleet.cli.dashboards import dashboards
-        from rayfleet.cli.scaler import scaler
-        from rayfleet.controllers import kinds_of
-        from rayfleet.runtime.manager import Manager
 
-        asked = {"has_routes": ROUTES, "has_old_clusters": OLD_RAYCLUSTERS}
-        found = {field: await serves(connection, resource) for field, resource in asked.items() if field not in known}
-        whole = replace(configuration, **found)
-        async with dashboards(whole, connection) as pool, scaler(connection) as sizes:
-            await Manager(connection, kinds_of(whole, pool, sizes), settings_of(whole, connection)).run(signals=True)
+async def run(configuration: Configuration, connection: Connection, known: Collection[str]) -> None:
+    """Until a signal. Of one namespace's operator it is not expected that it may hear of new definitions."""
+    from msgspec.structs import replace
 
-    asyncio.run(run())
+    from rayfleet.api.meta import OLD_RAYCLUSTERS, ROUTES
+    from rayfleet.cli.discovery import serves
+
+    asked = {"has_routes": ROUTES, "has_old_clusters": OLD_RAYCLUSTERS}
+    found = {field: await serves(connection, resource) for field, resource in asked.items() if field not in known}
+    whole = replace(configuration, **found)
+    is_expected = not found.get("has_old_clusters", True) and not whole.namespaces
+    if await look_after(whole, connection, expected=OLD_RAYCLUSTERS if is_expected else None):
+        await look_after(replace(whole, has_old_clusters=True), connection)
+
+
+async def look_after(configuration: Configuration, connection: Connection, *, expected: Resource | None = None) -> bool:
+    """Until a signal; or until the API server serves the resource that is expected: then True, and all begins anew with it."""
+    from rayfleet.cli.dashboards import dashboards
+    from rayfleet.cli.discovery import until_served
+    from rayfleet.cli.scaler import scaler
+    from rayfleet.controllers import kinds_of
+    from rayfleet.runtime.manager import Manager
+
+    async with dashboards(configuration, connection) as pool, scaler(connection) as sizes:
+        manager = Manager(connection, kinds_of(configuration, pool, sizes), settings_of(configuration, connection))
+        coming = asyncio.create_task(until_served(connection, expected))
+        coming.add_done_callback(lambda _: manager.stop())
+        try:
+            await manager.run(signals=True)
+        finally:
+            coming.cancel()
+            await asyncio.wait([coming])
+        if coming.cancelled():
+            return False
+        coming.result()
+        return True
 
 
 def settings_of(configuration: Configuration, connection: Connection) -> ManagerSettings:
@@ -128,26 +150,6 @@ def settings_of(configuration: Configuration, connection: Connection) -> Manager
         identity=identity,
         user_agent="rayfleet-operator",
     )
-
-
-async def serves(connection: Connection, resource: Resource) -> bool:
-    """Does the API server serve it? Asked until there is an answer: a wrong guess would make Ingresses in place of Routes, for example."""
-    import logging
-
-    from rayfleet.kube.client import Client
-    from rayfleet.kube.errors import ApiError, Forbidden
-
-    pause = DISCOVERY_PAUSE
-    async with Client(connection, user_agent="rayfleet-operator", timeout=10.0) as client:
-        while True:
-            try:
-                return await client.serves(resource)
-            except Forbidden:
-                return False  # its owner does not want it to be known; nobody could make one either
-            except ApiError as error:
-                logging.getLogger(__name__).warning("the API server does not answer: %s; again in %.1f s", error, pause)
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_DISCOVERY_PAUSE)
 
 
 def connection_for(kubeconfig: str | None, context: str | None) -> Connection:

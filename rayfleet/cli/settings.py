@@ -170,7 +170,7 @@ SETTINGS = (
     ),
     Setting("head_address", choice("service", "pod"), told="Reach dashboards by their Service's name, or at the head Pod's address."),
     Setting("has_routes", TRUTH, told="The API serves OpenShift's Routes [default: it is asked at start]."),
-    Setting("has_old_clusters", TRUTH, told="The API serves RayClusters of cluster.ray.io [default: it is asked at start]."),
+    Setting("has_old_clusters", TRUTH, told="The API serves RayClusters of cluster.ray.io [default: it is asked]."),
 )
 UNUSED_GATES = {
     "RayClusterStatusConditions": "not used: conditions are always written",

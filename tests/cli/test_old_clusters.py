@@ -12,15 +12,17 @@ from rayfleet.api.crds import crds
 from rayfleet.api.legacy.definition import old_crd
 from rayfleet.cli.output import dump_yaml
 from tests.cli.conftest import Run
-from tests.cli.test_run import Start, kubeconfig, start
+from tests.cli.test_run import Start, answer, free_port, kubeconfig, start
 from tests.local.waiting import eventually
 
-__all__ = ["kubeconfig", "start"]
+__all__ = ["free_port", "kubeconfig", "start"]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "legacy" / "resource.yaml"
 OLD = "rayclusters.cluster.ray.io"
 
 
-def test_an_old_cluster_is_adopted_runs_is_changed_and_goes(command: Run, kubeconfig: str, start: Start) -> None:
+def test_an_old_cluster_is_adopted_runs_is_changed_and_goes(command: Run, kubeconfig: str, start: Start, free_port: int) -> None:
+    """Its definition comes when the operator is there already."""
+
     def run(*words: str, text: str = "") -> str:
         done = command(*words, "--kubeconfig", kubeconfig, text=text)
         assert done.returncode == 0, done.stderr
@@ -33,9 +35,11 @@ def test_an_old_cluster_is_adopted_runs_is_changed_and_goes(command: Run, kubeco
     def phase() -> str:
         return str((old().get("status") or {}).get("phase", ""))
 
-    run("apply", "-f", "-", text="---\n".join(map(dump_yaml, (*crds(), old_crd()))))
+    run("apply", "-f", "-", text="---\n".join(map(dump_yaml, crds())))
+    start("run", "--listen", f"127.0.0.1:{free_port}")
+    eventually(lambda: answer(free_port, "/readyz"), 20.0, "the operator has seen what there is")
+    run("apply", "-f", "-", text=dump_yaml(old_crd()))
     run("apply", "-f", str(EXAMPLE))
-    start("run", "--no-leader-election")
     start("hollow-kubelet", "--delay", "0.05")
     eventually(lambda: phase() == "Running", 40.0, "the old object says Running")
     meta = old()["metadata"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from rayfleet.api.legacy.definition import old_crd
 from rayfleet.cli.ray_job import run_job
-from tests.local.fleet import Fleet, kill
+from tests.local.fleet import Fleet
 from tests.local.waiting import eventually
 
 pytestmark = [pytest.mark.ray, pytest.mark.namespaces]
@@ -45,7 +44,6 @@ def test_both_old_formats_come_to_a_cluster_that_runs_a_task(ray_fleet: Fleet) -
     ray_fleet.run("delete", "-f", "-", text=made)
 
     ray_fleet.apply(old_crd())
-    kill(ray_fleet.processes()["operator"], signal.SIGTERM)  # what is served is asked at start
     ray_fleet.run("apply", "-f", str(LEGACY / "resource.yaml"))
     eventually(lambda: ray_fleet.read(TODAY), 60.0, "the cluster of today is made")
     runs_a_task(ray_fleet, "old", "Custom1")

@@ -16,7 +16,20 @@ from deploy.objects import NAME, SYSTEM_NAMESPACE, gates, single_namespace
 from rayfleet.api import labels, names
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import PODS, RAYCLUSTERS, ObjectMeta
-from rayfleet.cli.rights import AUTOSCALING, CLEANUP, CLUSTERS, ELECTION, GATED, HANDED_ON, INGRESS, RIVALS, TOKENS, WORK, Right
+from rayfleet.cli.rights import (
+    AUTOSCALING,
+    CLEANUP,
+    CLUSTERS,
+    DEFINITIONS,
+    ELECTION,
+    GATED,
+    HANDED_ON,
+    INGRESS,
+    RIVALS,
+    TOKENS,
+    WORK,
+    Right,
+)
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
 from rayfleet.planning.actions import Create
@@ -98,7 +111,7 @@ async def test_every_right_is_used_and_none_is_missed(operators: Operators, plac
     mine = ("", place.name, SYSTEM_NAMESPACE)  # namespaces of other tests may still be going away, and then nothing is made in them
     asked = [request for request in operators.asked() if request.namespace in mine]
     assert [str(request) for request in asked if request.code in (401, 403)] == []
-    rights = (*WORK, *ELECTION, *RIVALS, *GATED)
+    rights = (*WORK, *ELECTION, *RIVALS, *DEFINITIONS, *GATED)
     assert sorted(used(asked) - granted(rights)) == [], "asked for, and granted by something else than our manifest"
     assert sorted(granted(rights) - used(asked) - NO_REQUEST) == [], "granted, and never used"
 

@@ -1,0 +1,59 @@
+"""What the API server serves: asked at start, and noticed when it comes later."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from rayfleet.api.meta import CUSTOMRESOURCEDEFINITIONS, Resource
+from rayfleet.kube.client import Client
+from rayfleet.kube.errors import ApiError, Forbidden
+from rayfleet.runtime.gate import Answer
+from rayfleet.runtime.informer import Informer
+
+if TYPE_CHECKING:
+    from rayfleet.kube.connection import Connection
+
+log = logging.getLogger(__name__)
+
+USER_AGENT = "rayfleet-operator"
+DEADLINE = 10.0
+PAUSE, LONGEST_PAUSE = 0.25, 10.0
+
+
+async def serves(connection: Connection, resource: Resource) -> bool:
+    """Does the API server serve it? Asked until there is an answer: a wrong guess would make Ingresses in place of Routes, for example."""
+    pause = PAUSE
+    async with Client(connection, user_agent=USER_AGENT, timeout=DEADLINE) as client:
+        while True:
+            try:
+                return await client.serves(resource)
+            except Forbidden:
+                return False  # its owner does not want it to be known; nobody could make one either
+            except ApiError as error:
+                log.warning("the API server does not answer: %s; again in %.1f s", error, pause)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+
+async def until_served(connection: Connection, resource: Resource | None) -> None:
+    """Wait until a custom resource is served that was not. For ever where None is waited for, or where its definition may not be watched.
+    That one definition is watched, so that nothing is asked at rest."""
+    there = asyncio.Event()
+    if resource is None:
+        await there.wait()
+        return
+    async with Client(connection, user_agent=USER_AGENT, timeout=DEADLINE) as client:
+        name = f"metadata.name={resource.plural}.{resource.group}"
+        found = Informer(client, CUSTOMRESOURCEDEFINITIONS, Answer, fields=name, required=False, on_demand=True, metadata_only=True)
+        found.subscribe(lambda _, definition: there.set() if definition else None)
+        watching = asyncio.create_task(found.run())
+        try:
+            await there.wait()
+            while not await serves(connection, resource):  # noqa: ASYNC110  (a moment later than its definition is there)
+                await asyncio.sleep(PAUSE)
+        finally:
+            watching.cancel()
+            await asyncio.wait([watching])
+    log.info("%s is served from now on: beginning anew", resource.api_version)
