@@ -1,7 +1,7 @@
 """One loop for the autoscaling of every cluster: asks each head what waits for room, remembers what was decided, tells Ray of it.
 
-Each head is asked every 5 s while something waits, is on its way, or changes, and ever less often, to every 30 s, while nothing does; a
-cluster's controller hears only of answers that say something new. What is remembered is lost with the process, and that costs time alone:
+Each head is asked every 5 s while something waits, is on its way, or has changed within five minutes, and ever less often, to every 30 s,
+after that; a cluster's controller hears only of answers that say something new. What is remembered is lost with the process, and that costs time alone:
 all that binds is in the RayCluster or in Ray.
 """
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 STATE = Question("GetClusterResourceState", Word)
 DRAIN, REPORT = "DrainNode", "ReportAutoscalingState"
-RHYTHM = Rhythm(first=5.0, longest=30.0, growth=1.05)  # it takes eight quiet minutes to get from the first to the second
+RHYTHM = Rhythm(first=5.0, longest=30.0, growth=1.2, patience=300.0)  # it takes eight quiet minutes to get from the first to the second
 ROOM = 64
 CODES = {"UNIMPLEMENTED": 501, "UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403, "RESOURCE_EXHAUSTED": 413}
 REASONS = {"IDLE_TERMINATION": IDLE_TERMINATION, "PREEMPTION": PREEMPTION}

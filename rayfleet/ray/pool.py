@@ -179,7 +179,7 @@ class Pool:
         now, before = self.now(), track.heard
         same = before is not None and before.answer == answer
         track.heard = Heard(answer, now, before.since if same and before else now)
-        track.pause = self._rhythm.next(track.pause, follower.target, answer, same)
+        track.pause = self._rhythm.next(track.pause, follower.target, answer, now - track.heard.since)
         track.due = self.now() + track.pause * (0.9 + 0.2 * self._dice())
         if not same:
             follower.desk.heard(follower.key)

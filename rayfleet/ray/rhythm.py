@@ -17,7 +17,7 @@ def never(target: Any, answer: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
-    """Seconds between two askings: `first` while answers change, growing by `growth` to `longest` while they do not.
+    """Seconds between two askings: `first` while answers change and for `patience` seconds after, growing by `growth` to `longest` then.
 
     `eager(target, answer)`: is it worth asking as often although nothing changes?
     """
@@ -25,10 +25,14 @@ class Rhythm:
     first: float = FIRST
     longest: float = LONGEST
     growth: float = GROWTH
+    patience: float = 0.0
     eager: Callable[[Any, Any], bool] = never
 
-    def next(self, pause: float, target: Any, answer: Any, same: bool) -> float:
-        return min(max(pause, self.first) * self.growth, self.longest) if same and not self.eager(target, answer) else self.first
+    def next(self, pause: float, target: Any, answer: Any, quiet: float) -> float:
+        """`quiet`: for how many seconds the answer has been this one, 0 for one that is new."""
+        if quiet <= self.patience or self.eager(target, answer):
+            return self.first
+        return min(max(pause, self.first) * self.growth, self.longest)
 
 
 STEADY = Rhythm()

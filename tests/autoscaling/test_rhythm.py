@@ -21,6 +21,7 @@ from rayfleet.sim.gcs import BUSY, ScriptedGcs
 
 ONE = Key("default", "one")
 HEAD = Head(ONE, "10.0.0.1", pod="first")
+CALL = 0.01  # seconds that a head takes to answer
 
 
 class Heads:
@@ -38,7 +39,7 @@ class Heads:
 
     async def state(self, head: Head) -> bytes:
         self.asked.append(self.clock.elapsed)
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(CALL)
         if self.fails:
             raise self.fails
         return self.of(head)._GetClusterResourceState(b"")
@@ -108,6 +109,8 @@ def test_a_quiet_head_is_asked_ever_less_often_and_wakes_nobody(scene: Scene) ->
     scene.clock.run(3600)
     found = pauses(scene)[1:]  # the first report is followed by a look at what it did
     assert all(4 < pause < 34 for pause in found)
+    assert max(later - earlier for earlier, later in pairwise(scene.heads.asked) if later < 300) <= 5.5 + CALL
+    assert sum(pause for pause in found if pause < 26) < 500, "after eight quiet minutes"
     assert sum(found[-5:]) / 5 > 26
     assert scene.heard == []
 
