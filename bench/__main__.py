@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("plan", "autoscaling", "writes", "services", "jobs", "scrape", "hosting", "fair", "fleet", "laptop")
-WITH_OPTIONS = ("services", "jobs", "fleet")
+BENCHES = ("plan", "autoscaling", "writes", "services", "jobs", "scrape", "hosting", "reaction", "fair", "fleet", "laptop")
+WITH_OPTIONS = ("services", "jobs", "reaction", "fleet")
 
 
 def main() -> int:
