@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("plan", "autoscaling", "writes", "services", "jobs", "scrape", "hosting", "reaction", "fair", "fleet", "laptop")
+BENCHES = ("plan", "autoscaling", "writes", "services", "jobs", "scrape", "hosting", "reaction", "sidecar", "fair", "fleet", "laptop")
 WITH_OPTIONS = ("services", "jobs", "reaction", "fleet")
 
 
