@@ -1,4 +1,4 @@
-"""What hosted autoscaling costs: a thousand clusters at rest, a hundred of them growing at once, and how soon demand is met.
+"""What hosted autoscaling costs: a thousand clusters at rest, a hundred growing at once, also beside one with a great deal to weigh.
 
 Heads are scripted and live in a process of their own; measured is a process that holds the loop, the observations and the plans, over real
 gRPC with a channel to each head. The API server is left out: what would be written to it is counted.
@@ -35,6 +35,8 @@ from rayfleet.sim.gcs import ScriptedGcs
 from tests.raycluster.vocabulary import cluster, group, head, worker
 
 CLUSTERS, GROWING, SECONDS = 1000, 100, 30.0
+CROWD, SHAPES = 1000, 10_000  # workers, and tasks that all differ, of the one cluster with much to weigh
+LARGE = "large"
 HOSTED = Configuration(autoscaling="hosted")
 SIZE = {"CPU": 1.0, "memory": 2.0**31}
 
@@ -104,8 +106,9 @@ class Run:
                 self.loop.send(key, call.target, call.message, lambda why: None)
             if made.actions:
                 self.written["resize"] += 1
-                self.grown.setdefault(key, time.time())
-                self.decided.append(time.perf_counter() - since)
+                if key.name != LARGE:
+                    self.grown.setdefault(key, time.time())
+                    self.decided.append(time.perf_counter() - since)
                 if len(self.grown) == GROWING:
                     self.all_grown.set()
             if made.status is not None:
@@ -129,15 +132,44 @@ def clusters(number: int) -> World:
     return World(found, {each.metadata.uid: pods for each in found.values()})
 
 
+def large(world: World) -> Key:
+    """One more cluster, of many workers."""
+    one = next(iter(world.clusters.values()))
+    group_ = msgspec.structs.replace(one.spec.worker_group_specs[0], replicas=CROWD, max_replicas=10 * CROWD)
+    metadata = msgspec.structs.replace(one.metadata, name=LARGE, uid=LARGE)
+    spec = msgspec.structs.replace(one.spec, worker_group_specs=(group_,))
+    made = world.clusters[metadata.key] = msgspec.structs.replace(one, metadata=metadata, spec=spec)
+    world.pods[LARGE] = (head("head"), *(worker(index, name=f"worker-{index}") for index in range(CROWD)))
+    return made.metadata.key
+
+
+class Restless(ScriptedGcs):
+    """Much waits, and each answer is another one."""
+
+    def fill(self) -> None:
+        for index in range(CROWD):
+            self.busy(self.node(f"worker-{index}", "small", SIZE))
+        for number in range(SHAPES):
+            self.pending(1, CPU=0.5 + number / SHAPES / 2)
+
+    def _GetClusterResourceState(self, request: bytes) -> bytes:  # noqa: N802 (the name on the wire)
+        self.state.pending_resource_requests[0].count += 1
+        return super()._GetClusterResourceState(request)
+
+
 async def serve() -> None:
-    """Two heads: one at rest, and one to which demand comes at each line of the input. Prints their ports, and the time of each demand."""
-    heads = [ScriptedGcs(clock=time.time) for _ in range(2)]
+    """Three heads: one at rest, one to which demand comes at each line of the input, a restless one. Prints their ports, and the time of
+    each demand."""
+    restless = Restless(clock=time.time)
+    heads = [ScriptedGcs(clock=time.time), ScriptedGcs(clock=time.time), restless]
     ports = []
     for each in heads:
         each.node("head", "headgroup", {})
-        for index in range(3):
-            each.idle(each.node(f"worker-{index}", "small", SIZE))
+        if each is not restless:
+            for index in range(3):
+                each.idle(each.node(f"worker-{index}", "small", SIZE))
         ports.append(await each.start())
+    restless.fill()
     print(*ports, flush=True)
     while await asyncio.to_thread(sys.stdin.readline):
         heads[1].pending(5, CPU=1.0)
@@ -151,13 +183,14 @@ async def measure() -> None:
     )
     assert server.stdin is not None
     assert server.stdout is not None
-    idle, growing = map(int, (await server.stdout.readline()).split())
+    idle, growing, restless = map(int, (await server.stdout.readline()).split())
     before = memory_of(os.getpid())
-    gcs = To(lambda name: growing if int(name[1:]) < GROWING else idle)
+    gcs = To(lambda name: restless if name == LARGE else growing if int(name[1:]) < GROWING else idle)
     judge = Judge()
     try:
         await at_rest(gcs, judge, before)
         await growth(gcs, judge, server.stdin, server.stdout)
+        await growth(gcs, judge, server.stdin, server.stdout, beside=True)
     finally:
         await gcs.close()
         judge.close()
@@ -179,16 +212,33 @@ async def at_rest(gcs: Gcs, judge: Judge, before: float) -> None:
         await ended(run, tasks)
 
 
-async def growth(gcs: Gcs, judge: Judge, orders: asyncio.StreamWriter, times: asyncio.StreamReader) -> None:
+async def growth(gcs: Gcs, judge: Judge, orders: asyncio.StreamWriter, times: asyncio.StreamReader, *, beside: bool = False) -> None:
+    """`beside`: one cluster has much that waits, and another answer at each asking."""
     run, tasks = await begun(gcs, judge, Rhythm(5.0, 5.0, 1.0))
+    if beside:
+        run.due.put_nowait((large(run.world), time.perf_counter()))
     await asyncio.sleep(8)
     run.decided.clear()
+    run.grown.clear()
+    lags: list[float] = []
+    tasks.append(asyncio.create_task(lagging(lags)))
     orders.write(b"demand\n")
     asked = float(await times.readline())
     await run.all_grown.wait()
-    show(f"{GROWING} growing at once: from the answer to the decision, p99", percentile(run.decided) * 1e3, 200, "ms")
+    await asyncio.sleep(10.0 if beside else 0.0)  # until the large one was weighed some times
+    what = f"{GROWING} growing at once" + (f", beside {SHAPES} tasks that all differ on {CROWD} workers" if beside else "")
+    show(f"{what}: from the answer to the decision, p99", percentile(run.decided) * 1e3, 200, "ms")
     show("  from the demand to the write, p99", percentile([when - asked for when in run.grown.values()]), 6, "s")
+    show("  longest that the loop was held up", max(lags) * 1e3, 0, "ms")
     await ended(run, tasks)
+
+
+async def lagging(lags: list[float]) -> None:
+    """How much later than asked for this is called, again and again."""
+    while True:
+        since = time.perf_counter()
+        await asyncio.sleep(0.001)
+        lags.append(time.perf_counter() - since - 0.001)
 
 
 async def begun(gcs: Gcs, judge: Judge, rhythm: Rhythm) -> tuple[Run, list[asyncio.Task[None]]]:
