@@ -92,6 +92,8 @@ class ScriptedGcs(grpc.GenericRpcHandler):
             self.calls.append(method)
             if self.token and shown.get("authorization") != f"Bearer {self.token}":
                 await context.abort(grpc.StatusCode.UNAUTHENTICATED, "InvalidAuthToken: Authentication token is missing or incorrect")
+            if shown.get("ray_cluster_id", self.session) != self.session:  # naming none is as good as the right one
+                await context.abort(grpc.StatusCode.UNAUTHENTICATED, "WrongClusterID: the request is for another cluster")
             if self.silence:
                 await asyncio.Event().wait()
             return bytes(answer(request))

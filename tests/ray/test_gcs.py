@@ -116,7 +116,8 @@ async def test_a_head_that_keeps_silent_is_given_up_in_time_and_called_anew() ->
         assert await ours.state(head) is not None
 
 
-async def test_a_head_that_was_replaced_is_found_at_its_new_address_and_at_the_old_one() -> None:
+async def test_ray_60860_a_head_that_was_replaced_is_found_at_its_new_address_and_at_the_old_one() -> None:
+    """Who names the cluster of before is refused, and Ray's autoscaler ends of it."""
     async with client() as ours:
         async with running(ScriptedGcs("first")) as head:
             assert await session(ours, head) == "first"
