@@ -1,8 +1,8 @@
 """One loop for the autoscaling of every cluster: asks each head what waits for room, remembers what was decided, tells Ray of it.
 
 Each head is asked every 5 s while something waits, is on its way, or has changed within five minutes, and ever less often, to every 30 s,
-after that; a cluster's controller hears only of answers that say something new. What is remembered is lost with the process, and that costs time alone:
-all that binds is in the RayCluster or in Ray.
+after that; a cluster's controller hears only of answers that say something new. What is remembered is lost with the process, and that costs
+time alone: all that binds is in the RayCluster or in Ray.
 """
 
 from __future__ import annotations

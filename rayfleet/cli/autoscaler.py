@@ -139,16 +139,23 @@ async def ask_ray(client: Client, state: State, cluster: Obj) -> tuple[dict[str,
     from rayfleet.cli.dashboard import ask
     from rayfleet.kube.errors import ApiError
 
-    async def listed(what: str, query: str) -> list[Obj]:
-        return list(json.loads(await ask(client, state, cluster, f"/api/v0/{what}?{query}"))["data"]["result"]["result"])
+    async def listed(what: str, query: str) -> Obj:
+        return dict(json.loads(await ask(client, state, cluster, f"/api/v0/{what}?{query}"))["data"]["result"])
 
     try:
-        nodes = {node["node_ip"]: node for node in await listed("nodes", "limit=1000&detail=1") if node.get("state") == "ALIVE"}
-        waiting = [(kind, each) for kind, pending in DEMAND for each in await listed(kind, WAITING + pending)]
+        nodes = {node["node_ip"]: node for node in (await listed("nodes", "limit=1000&detail=1"))["result"] if node.get("state") == "ALIVE"}
+        waiting = {kind: await listed(kind, WAITING + pending) for kind, pending in DEMAND}
     except (ApiError, Failure, LookupError, ValueError, TypeError) as error:
         return {}, [], f"the head's dashboard does not say what waits: {error}"
-    counts = Counter((kind, wanted(each)) for kind, each in waiting)
-    return nodes, [{"count": count, "what": kind, "resources": what} for (kind, what), count in sorted(counts.items())], ""
+    counts = Counter((kind, wanted(each)) for kind, found in waiting.items() for each in found["result"])
+    rows = [{"count": count, "what": kind, "resources": what} for (kind, what), count in sorted(counts.items())]
+    return nodes, rows, "; ".join(filter(None, (more_than_shown(kind, found) for kind, found in waiting.items())))
+
+
+def more_than_shown(kind: str, found: Obj) -> str:
+    """Ray hands out no more than so many; "" where that was all."""
+    shown, there = len(found["result"]), found.get("num_filtered", 0)
+    return f"only {shown} of at least {there} {kind} that wait are counted" if there > shown else ""
 
 
 def wanted(waiting: Obj) -> str:
@@ -166,5 +173,7 @@ def show(found: Obj) -> None:
         click.echo(f"\n{title}")
         if found[rows]:
             click.echo(columns(list(found[rows][0]), [list(each.values()) for each in found[rows]]))
-        else:
-            click.echo("(none)" if rows != "demand" or not found["unread"] else f"({found['unread']})")
+        elif rows != "demand" or not found["unread"]:
+            click.echo("(none)")
+        if rows == "demand" and found["unread"]:
+            click.echo(f"({found['unread']})")

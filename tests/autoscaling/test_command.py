@@ -25,7 +25,8 @@ STATE_API = {
 async def says(client: Any, state: State, cluster: Any, path: str) -> bytes:
     """A head's dashboard, as Ray 2.60's State API answers."""
     what = path.removeprefix("/api/v0/").partition("?")[0]
-    return json.dumps({"result": True, "data": {"result": {"result": STATE_API[what]}}}).encode()
+    there = {"result": STATE_API[what], "num_filtered": 1200 if what == "tasks" else len(STATE_API[what])}
+    return json.dumps({"result": True, "data": {"result": there}}).encode()
 
 
 async def test_what_a_cluster_is_sized_by_is_shown(tmp_path: Path, monkeypatch: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,6 +59,7 @@ async def test_what_a_cluster_is_sized_by_is_shown(tmp_path: Path, monkeypatch: 
     assert "is sized by the operator. Autoscaling: True (DemandInfeasible): " in told
     assert "small 0 -> 2" in told
     assert "CPU: 1" in told
+    assert "(only 2 of at least 1200 tasks that wait are counted)" in told
 
 
 async def test_a_dashboard_that_does_not_answer_hides_nothing_else(tmp_path: Path, monkeypatch: Any) -> None:
