@@ -1,4 +1,4 @@
-"""Faults that users of Ray's autoscaler reported, each by its number, where they are the planner's. (ray#60860 is in tests/ray/test_gcs.)"""
+"""Faults that users of Ray's autoscaler reported, each by its number, where they are the planner's. ray#60860 is in tests/ray."""
 
 from __future__ import annotations
 
