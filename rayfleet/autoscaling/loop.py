@@ -174,6 +174,10 @@ class Loop:
             return 200, b""
         except GcsRefused as refusal:
             return CODES.get(refusal.code, 500), (refusal.text or refusal.code).encode()
+        finally:
+            mind = self._minds.get(head.cluster)
+            if mind is None or mind.head != head:
+                await self._gcs.leave(head)  # it was left before this call had its connection
 
     def _understood(self, call: Question | Act, status: int, content: bytes) -> Any:
         if status != 200:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -11,7 +12,10 @@ import pytest
 from rayfleet.api import labels
 from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICEACCOUNTS
 from rayfleet.autoscaling import drains
+from rayfleet.autoscaling.loop import Mind
 from rayfleet.kube.errors import Conflict
+from rayfleet.ray.gcs import Line
+from rayfleet.ray.lane import Follower
 from rayfleet.runtime.gate import Write
 from tests.autoscaling.world import Ray, World, sizing, small, world
 from tests.parity.stage import until
@@ -177,7 +181,7 @@ async def drained(ray: Ray) -> bool:
     return bool(ray.gcs.drained)
 
 
-async def test_a_name_that_is_used_again_is_another_cluster() -> None:
+async def test_a_name_that_is_used_again_is_another_cluster_and_leaves_nothing_behind() -> None:
     async with world() as seen:
         for life in range(5):
             ray = await seen.ray("one")
@@ -189,6 +193,13 @@ async def test_a_name_that_is_used_again_is_another_cluster() -> None:
             await seen.stage.client.delete(RAYCLUSTERS, "one", seen.namespace)
             await until(lambda: nothing_left(seen))
             await ray.gcs.stop()
+        await until(forgotten, what="something of it is kept")
+
+
+async def forgotten() -> bool:
+    """Is nothing there that was made for a cluster: no memory, no connection, nobody who waits for an answer?"""
+    gc.collect()
+    return not any(isinstance(each, Mind | Line | Follower) for each in gc.get_objects())
 
 
 async def test_a_decision_on_much_demand_is_made_beside() -> None:

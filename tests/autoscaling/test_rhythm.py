@@ -155,6 +155,12 @@ def test_a_cluster_of_the_same_name_begins_with_nothing(scene: Scene) -> None:
     assert scene.heads.left == ["first"], "its channel is closed"
 
 
+def test_a_connection_that_a_call_makes_to_a_head_that_was_left_meanwhile_is_not_kept(scene: Scene) -> None:
+    scene.follow(seconds=CALL / 2)
+    scene.do(lambda: scene.loop.forget(ONE))
+    assert scene.heads.left == ["first", "first"], "when it was forgotten, and when the call was over"
+
+
 def drain(scene: Scene) -> Drain:
     return Drain(b"a".hex(), "a", "small", Cause.IDLE, "idle for 60 s", scene.clock.time())
 

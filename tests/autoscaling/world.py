@@ -67,6 +67,7 @@ class Heads:
         self.gcs = Gcs(NoSecrets(), deadline=1.0)
         self.rays: dict[str, Ray] = {}
         self.stage: Stage | None = None
+        self.places: dict[Head, Head] = {}
 
     async def there(self, head: Head) -> Head:
         found = self.rays.get(head.cluster.name)
@@ -74,7 +75,8 @@ class Heads:
             raise OSError("nobody is there")
         if self.stage:
             found.join(await self.stage.client.list(PODS, head.cluster.namespace, labels=f"{NAMESPACE_LABEL}={head.cluster.name}"))
-        return replace(head, address="127.0.0.1", port=found.port)
+        place = self.places[head] = replace(head, address="127.0.0.1", port=found.port)
+        return place
 
     async def state(self, head: Head) -> bytes:
         return await self.gcs.state(await self.there(head))
@@ -86,7 +88,7 @@ class Heads:
         return await self.gcs.drain(await self.there(head), request)
 
     def leave(self, head: Head) -> Coroutine[Any, Any, None]:
-        return self.gcs.leave(head)
+        return self.gcs.leave(self.places.pop(head, head))
 
 
 @dataclass
