@@ -25,7 +25,8 @@ def policy(users: Iterable[str]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Asked:
-    """`resource` is `group/plural` with `/subresource`, or the path of what is no resource; `code` is the answer's, `agent` the User-Agent.
+    """`resource` is `group/plural` with `/subresource`, or the path of what is no resource; `code` is the answer's, `message` that of a
+    refusal, `agent` the User-Agent.
 
     A watch is one record, of its beginning. `at` is when it came (RFC 3339).
     """
@@ -38,6 +39,7 @@ class Asked:
     code: int
     agent: str
     at: str
+    message: str = ""
 
     @property
     def is_standing(self) -> bool:
@@ -76,6 +78,7 @@ def asked(event: dict[str, Any]) -> Asked:
         code=(event.get("responseStatus") or {}).get("code", 0),
         agent=event.get("userAgent", ""),
         at=event["requestReceivedTimestamp"],
+        message=(event.get("responseStatus") or {}).get("message", ""),
     )
 
 
