@@ -97,6 +97,7 @@ def kubelet(state: str | None) -> None:
         environment=Path(sys.prefix),
         api=("127.0.0.1", 6443),
         images=place.images,
+        host_paths=place.host_paths,
         upstream_dns=Path(place.names.name),  # in the working directory: a socket's path must be short
         hidden=(place.path,),  # tokens of every user lie there
         token=token_of(place, "admin"),  # the API server shows it

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="What clusters without authOptions get, of a fleet that is started now.",
 )
-@click.option("--config", "file", metavar="FILE", help="What stands for which image, instead of ~/.config/rayfleet/local.yaml.")
+@click.option(
+    "--config",
+    "file",
+    metavar="FILE",
+    help="Images and directories, instead of ~/.config/rayfleet/local.yaml.",
+)
 @click.option("--egress", is_flag=True, help="Let Pods out: to the ports 22, 80 and 443 of any address that this machine reaches.")
 @click.option("--timeout", default=300.0, show_default=True, metavar="SECONDS", help="How long to wait for the clusters.")
 @state_option
@@ -46,13 +51,13 @@ def command(files: tuple[str, ...], foreground: bool, auth: str, file: str | Non
       rayfleet up --config local.yaml      # images: {"rayproject/ray:2.9*": auto}
     """
     from rayfleet.cli.manifests import load_manifests
-    from rayfleet.local.configuration import default_file, load_rules
+    from rayfleet.local.configuration import default_file, load_configuration
     from rayfleet.local.start import start
 
     place = state_of(state)
     manifests = load_manifests(files)  # a mistake in a file is told before anything is started
-    rules = load_rules(Path(file) if file else default_file(os.environ), must_exist=bool(file))
-    start(place, click.echo, auth=auth, rules=rules, egress=egress)
+    configuration = load_configuration(Path(file) if file else default_file(os.environ), must_exist=bool(file))
+    start(place, click.echo, auth=auth, configuration=configuration, egress=egress)
     try:
         failures = asyncio.run(fill(place, manifests, timeout))
         told_where(place)

@@ -13,7 +13,9 @@ from typing import Any
 
 from rayfleet.api.meta import PERSISTENTVOLUMECLAIMS, Resource
 from rayfleet.kube.client import Client
-from rayfleet.kube.errors import AlreadyExists, NotFound
+from rayfleet.kube.errors import AlreadyExists, Conflict, NotFound
+from rayfleet.kubelet.env import ConfigError
+from rayfleet.kubelet.objects import Pod
 from rayfleet.kubelet.sandbox import remove_directory
 
 log = logging.getLogger(__name__)
@@ -30,6 +32,36 @@ async def bound(client: Client, folder: Path, namespace: str, name: str) -> Mapp
     path.mkdir(parents=True, exist_ok=True)
     path.chmod(0o1777)
     return {"path": str(path)}
+
+
+async def make_own(client: Client, pod: Pod, volume: Mapping[str, Any]) -> None:
+    """The claim of an ephemeral volume, as a control plane makes it: it goes with the Pod. Raises ConfigError, ApiError."""
+    meta, template = pod.metadata, volume["ephemeral"].get("volumeClaimTemplate") or {}
+    name = f"{meta.name}-{volume['name']}"
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": meta.name, "uid": meta.uid, "controller": True, "blockOwnerDeletion": True}
+    kept = {key: value for key, value in (template.get("metadata") or {}).items() if key in ("labels", "annotations")}
+    try:
+        found = await client.get(PERSISTENTVOLUMECLAIMS, name, meta.namespace)
+    except NotFound:
+        body = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {**kept, "name": name, "ownerReferences": [owner]},
+            "spec": template.get("spec") or {},
+        }
+        found = await client.create(PERSISTENTVOLUMECLAIMS, body, meta.namespace)
+    if not any(each.get("uid") == meta.uid for each in found["metadata"].get("ownerReferences") or ()):
+        raise ConfigError(f'volume "{volume["name"]}": the claim {name} is there already, and is not this Pod\'s')
+
+
+async def remove_own(client: Client, pod: Pod, name: str) -> None:
+    """Raises ApiError."""
+    try:
+        found = await client.get(PERSISTENTVOLUMECLAIMS, name, pod.metadata.namespace)
+        if any(each.get("uid") == pod.metadata.uid for each in found["metadata"].get("ownerReferences") or ()):
+            await client.delete(PERSISTENTVOLUMECLAIMS, name, pod.metadata.namespace, uid=found["metadata"]["uid"])
+    except (NotFound, Conflict):
+        pass
 
 
 async def bind(client: Client, claim: Mapping[str, Any], path: Path) -> None:

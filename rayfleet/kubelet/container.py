@@ -11,7 +11,7 @@ from rayfleet.kubelet import substitutes
 from rayfleet.kubelet.env import ConfigError, Facts, environment, expand
 from rayfleet.kubelet.network import SYSTEM_PATH
 from rayfleet.kubelet.settings import KubeletSettings
-from rayfleet.kubelet.volumes import place
+from rayfleet.kubelet.volumes import is_made_of_files, place
 
 HOME = "/home/ray"  # home and working directory, as in the images that this environment stands for
 PRIVATE = {"tmp": "/tmp", "var-tmp": "/var/tmp", "home": HOME}  # new for each life of a container
@@ -74,11 +74,12 @@ def mounts(
     for mount in sorted(container.get("volumeMounts") or (), key=lambda one: one["mountPath"].rstrip("/").count("/")):
         if mount["name"] not in volumes:
             raise ConfigError(f'volume "{mount["name"]}" is not among the Pod\'s volumes')
-        found.append(volume_mount(mount, place(directory, volumes[mount["name"]]), values))
+        volume = volumes[mount["name"]]
+        found.append(volume_mount(mount, place(directory, volume, settings.host_paths), values, is_made_of_files(volume)))
     return found
 
 
-def volume_mount(mount: Mapping[str, Any], source: Path, values: Mapping[str, str]) -> list[str]:
+def volume_mount(mount: Mapping[str, Any], source: Path, values: Mapping[str, str], read_only: bool) -> list[str]:
     below = expand(mount["subPathExpr"], values) if mount.get("subPathExpr") else mount.get("subPath") or ""
     if below:
         volume, source = source, source / below
@@ -88,7 +89,7 @@ def volume_mount(mount: Mapping[str, Any], source: Path, values: Mapping[str, st
         source = source.resolve()
         if not source.exists():
             source.mkdir(parents=True)
-    return ["bind", str(source), mount["mountPath"].rstrip("/") or "/", "ro" if mount.get("readOnly") else "rw"]
+    return ["bind", str(source), mount["mountPath"].rstrip("/") or "/", "ro" if read_only or mount.get("readOnly") else "rw"]
 
 
 def hidden_environment(settings: KubeletSettings, python: Path) -> list[str]:

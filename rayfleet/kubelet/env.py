@@ -5,6 +5,7 @@ Source: https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/p
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -125,10 +126,17 @@ def field_value(path: str, facts: Facts) -> str:
         "metadata.name": facts.metadata.get("name"),
         "metadata.namespace": facts.metadata.get("namespace"),
         "metadata.uid": facts.metadata.get("uid"),
+        "metadata.labels": lines(facts.metadata.get("labels") or {}),
+        "metadata.annotations": lines(facts.metadata.get("annotations") or {}),
     }
     if path not in known:
         raise ConfigError(f"fieldPath {path} is not supported")
     return str(known[path] or "")
+
+
+def lines(values: Mapping[str, str]) -> str:
+    """As files of the downward API have them."""
+    return "\n".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in sorted(values.items()))
 
 
 def resource_value(reference: Mapping[str, Any], container: Mapping[str, Any], facts: Facts) -> str:

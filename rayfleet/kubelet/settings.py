@@ -37,6 +37,7 @@ class KubeletSettings:
     client_ca: Path | None = None  # whose certificates callers may show; without it and without a token nobody is asked
     callers: tuple[str, ...] = ()  # the common names that are let in with such a certificate; none: all
     upstream_dns: Path | None = None  # the Unix socket of a resolver for names outside the cluster; while it is not there they are refused
+    host_paths: Path | None = None  # a file with the list of directories below which hostPath volumes may be; None: anywhere
     hidden: tuple[Path, ...] = ()  # directories that no Pod may see, as the state directory: credentials
     default_env: Mapping[str, str] = field(default_factory=dict)  # below what a container's own spec sets
     backoff_scale: float = 1.0  # of every back-off delay; tests lower it

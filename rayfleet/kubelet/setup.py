@@ -54,7 +54,7 @@ class Setup:
         sandbox = Sandbox(self.directory, identity, self.worker.ended, self.worker.lost, self.worker.look_again)
         if await sandbox.connect() and sandbox.complete:
             self.worker.sandbox = sandbox
-            if any(kind in ("token", *FOLLOWED) for kind, _ in volumes.sources_of(self.worker.pod.spec.get("volumes") or [])):
+            if any(kind in ("token", *FOLLOWED) for kind, _ in self.volume_sources()):
                 self.renew_at = 0.0  # nobody remembers how old they are
         else:
             await sandbox.destroy()
@@ -105,13 +105,20 @@ class Setup:
     async def fill_volumes(self) -> None:
         """Also again and again: before a token in them runs out, and to follow Secrets and ConfigMaps. Raises ConfigError or ApiError."""
         wanted = self.worker.pod.spec.get("volumes") or []
-        facts = await self.facts(volumes.sources_of(wanted))
-        volumes.fill(self.directory, wanted, facts)
+        for volume in wanted:
+            if volume.get("ephemeral"):
+                await claims.make_own(self.house.client, self.worker.pod, volume)
+        facts = await self.facts(self.volume_sources())
+        volumes.fill(self.directory, wanted, facts, self.house.settings.host_paths)
         now = time.time()
         times = [tokens.renew_at(facts.sources, now)]
         if any(kind in FOLLOWED for kind, _ in facts.sources):
             times.append(now + FOLLOW * self.house.settings.backoff_scale)
         self.renew_at = min(filter(None, times), default=None)
+
+    def volume_sources(self) -> list[Source]:
+        pod = self.worker.pod
+        return volumes.sources_of(pod.spec.get("volumes") or [], pod.metadata.name)
 
     async def renew(self, now: float) -> None:
         """What the volumes hold, when it is time. What hinders it is tried again later, and hinders nothing else."""
@@ -221,5 +228,10 @@ class Setup:
         """Leaves nothing; what the Pod's claims hold goes when they are gone too."""
         await self.take_down()
         await asyncio.to_thread(remove_directory, self.directory)
-        if any(volume.get("persistentVolumeClaim") for volume in self.worker.pod.spec.get("volumes") or ()):
+        used = [volume for volume in self.worker.pod.spec.get("volumes") or () if volumes.claimed(volume)]
+        for volume in used:
+            if volume.get("ephemeral"):
+                pod = self.worker.pod
+                await claims.remove_own(self.house.client, pod, volumes.claim_name(volume, pod.metadata.name))
+        if used:
             await claims.sweep(self.house.client, self.house.settings.claims)

@@ -1,33 +1,35 @@
 """The directories behind a Pod's volumes: emptyDir (also in memory), configMap, secret, downwardAPI, projected of these and of tokens,
-hostPath and PersistentVolumeClaims.
+hostPath, PersistentVolumeClaims and claims of the Pod's own (ephemeral).
 
-All but the last two lie in the Pod's own directory, and go with it. https://kubernetes.io/docs/concepts/storage/volumes/
+All but the last three lie in the Pod's own directory, and go with it. https://kubernetes.io/docs/concepts/storage/volumes/
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from rayfleet.api.quantity import parse
 from rayfleet.kubelet import tokens
 from rayfleet.kubelet.env import ConfigError, Facts, Source, field_value, resource_value
+from rayfleet.kubelet.host_paths import admitted, prepare
 
+File = tuple[str, str, int | None]  # path, content, mode; without one the volume's
 FILE_KINDS = ("configMap", "secret", "downwardAPI")
 PROJECTED_KINDS = (*FILE_KINDS, "serviceAccountToken")
 CLAIM_LINK = "claim"  # beside the volume's name: the claim's directory, so that a restarted container finds it without the API
 DEFAULT_SHM = "size=64m,mode=1777"  # what container runtimes give a Pod that does not mount its own
 
 
-def place(directory: Path, volume: Mapping[str, Any]) -> Path:
-    """Where the volume's content lies. Raises ConfigError for a kind that this kubelet does not offer."""
+def place(directory: Path, volume: Mapping[str, Any], host_paths: Path | None) -> Path:
+    """Where the volume's content lies. Raises ConfigError for a kind that is not offered here, or a hostPath that is not allowed."""
     if volume.get("hostPath"):
-        return Path(volume["hostPath"]["path"])
-    if volume.get("persistentVolumeClaim"):
+        return admitted(volume, host_paths)
+    if claimed(volume):
         return Path(os.path.realpath(directory / "volumes" / f".{volume['name']}.{CLAIM_LINK}"))
-    if volume.get("emptyDir") is None and not any(volume.get(kind) for kind in (*FILE_KINDS, "projected")):
+    if volume.get("emptyDir") is None and not is_made_of_files(volume):
         kinds = sorted(set(volume) - {"name"}) or ["none"]
         raise ConfigError(f'volume "{volume["name"]}": {kinds[0]} volumes are not offered by the local kubelet')
     return directory / "volumes" / volume["name"]
@@ -40,19 +42,24 @@ def temporary(directory: Path, volumes: list[dict[str, Any]]) -> list[list[str]]
         empty = volume.get("emptyDir") or {}
         if empty.get("medium") == "Memory":
             size = f"size={parse(empty['sizeLimit']).ceil()}," if empty.get("sizeLimit") else ""
-            found.append([str(place(directory, volume)), size + "mode=1777"])
+            found.append([str(directory / "volumes" / volume["name"]), size + "mode=1777"])
     return found
 
 
-def sources_of(volumes: list[dict[str, Any]]) -> list[Source]:
-    """The Secrets, ConfigMaps and tokens whose content becomes files, and the claims."""
+def sources_of(volumes: list[dict[str, Any]], pod: str) -> list[Source]:
+    """The Secrets, ConfigMaps and tokens whose content becomes files, and the claims, of the Pod of this name."""
     found = {source for volume in volumes for kind, part in file_parts(volume) if (source := source_of(kind, part))}
-    found |= {claim_of(volume) for volume in volumes if volume.get("persistentVolumeClaim")}
+    found |= {("claim", claim_name(volume, pod)) for volume in volumes if claimed(volume)}
     return sorted(found)
 
 
-def claim_of(volume: Mapping[str, Any]) -> Source:
-    return "claim", volume["persistentVolumeClaim"]["claimName"]
+def claimed(volume: Mapping[str, Any]) -> bool:
+    return bool(volume.get("persistentVolumeClaim") or volume.get("ephemeral"))
+
+
+def claim_name(volume: Mapping[str, Any], pod: str) -> str:
+    named = volume.get("persistentVolumeClaim")
+    return str(named["claimName"]) if named else f"{pod}-{volume['name']}"
 
 
 def file_parts(volume: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -74,29 +81,44 @@ def source_of(kind: str, part: Mapping[str, Any]) -> Source | None:
     return ("secret" if kind == "secret" else "configmap", part.get("secretName") or part.get("name") or "")
 
 
-def fill(directory: Path, volumes: list[dict[str, Any]], facts: Facts) -> None:
+def fill(directory: Path, volumes: list[dict[str, Any]], facts: Facts, host_paths: Path | None) -> None:
     """Makes each volume's directory and files, or brings the files up to date. Raises ConfigError when something referred to is missing."""
     for volume in volumes:
-        if volume.get("persistentVolumeClaim"):
+        if claimed(volume):
             link_claim(directory, volume, facts)
             continue
-        where = place(directory, volume)
+        where = place(directory, volume, host_paths)
         if volume.get("hostPath"):
-            if not where.exists():
-                raise ConfigError(f'volume "{volume["name"]}": hostPath {where} does not exist')
+            prepare(volume, where)
             continue
-        files = [pair for kind, part in file_parts(volume) for pair in files_of(kind, part, facts)]
-        mode = mode_of(volume)
+        files = [each for kind, part in file_parts(volume) for each in files_of(kind, part, facts)]
         where.mkdir(parents=True, exist_ok=True)
         if volume.get("emptyDir") is not None:
             where.chmod(0o1777)
-        for name, content in files:
-            write(where / name, content, mode)
+        else:
+            write_all(where, files, mode_of(volume))
+
+
+def write_all(where: Path, files: Iterable[File], mode: int) -> None:
+    """These files and no others. Raises ConfigError for a path that leads out."""
+    wanted: set[Path] = set()
+    for name, content, own in files:
+        if name.startswith("/") or ".." in Path(name).parts:
+            raise ConfigError(f"path {name} of a file must stay inside its volume")
+        write(where / name, content, own or mode)
+        wanted.add(where / name)
+    for path in sorted(where.rglob("*"), reverse=True):  # what is inside a directory comes before it
+        if path.is_dir() and not path.is_symlink():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif path not in wanted:
+            path.unlink()
 
 
 def write(path: Path, content: str, mode: int) -> None:
     """Whole or not at all: somebody may be reading the file that it replaces. One that says the same stays."""
     if path.exists() and path.read_bytes() == content.encode(errors="surrogateescape"):
+        path.chmod(mode)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.new")
@@ -106,12 +128,18 @@ def write(path: Path, content: str, mode: int) -> None:
 
 
 def link_claim(directory: Path, volume: Mapping[str, Any], facts: Facts) -> None:
-    found = facts.sources.get(claim_of(volume))
+    name = claim_name(volume, str(facts.metadata.get("name")))
+    found = facts.sources.get(("claim", name))
     if found is None:
-        raise ConfigError(f'persistentvolumeclaim "{claim_of(volume)[1]}" not found')
+        raise ConfigError(f'persistentvolumeclaim "{name}" not found')
     link = directory / "volumes" / f".{volume['name']}.{CLAIM_LINK}"
     link.unlink(missing_ok=True)
     link.symlink_to(found["path"])
+
+
+def is_made_of_files(volume: Mapping[str, Any]) -> bool:
+    """Only the kubelet writes into such a volume."""
+    return any(volume.get(kind) for kind in (*FILE_KINDS, "projected"))
 
 
 def mode_of(volume: Mapping[str, Any]) -> int:
@@ -121,20 +149,18 @@ def mode_of(volume: Mapping[str, Any]) -> int:
     return 0o644
 
 
-def files_of(kind: str, part: Mapping[str, Any], facts: Facts) -> Iterator[tuple[str, str]]:
+def files_of(kind: str, part: Mapping[str, Any], facts: Facts) -> Iterator[File]:
     source = source_of(kind, part)
     if source is None:
         for item in part.get("items") or ():
-            if item.get("fieldRef"):
-                yield item["path"], field_value(item["fieldRef"]["fieldPath"], facts)
-            else:
-                yield item["path"], resource_value(item["resourceFieldRef"], {}, facts)
+            field, resource = item.get("fieldRef"), item.get("resourceFieldRef")
+            yield item["path"], field_value(field["fieldPath"], facts) if field else resource_value(resource, {}, facts), item.get("mode")
         return
     data = facts.sources.get(source)
     if kind == "serviceAccountToken":
         if data is None:
             raise ConfigError("no token can be had for the Pod's service account: it does not exist")
-        yield part["path"], data["token"]
+        yield part["path"], data["token"], None
         return
     if data is None:
         if part.get("optional"):
@@ -144,4 +170,4 @@ def files_of(kind: str, part: Mapping[str, Any], facts: Facts) -> Iterator[tuple
         if item["key"] not in data and not part.get("optional"):
             raise ConfigError(f"{source[0]} {source[1]} has no key {item['key']}")
         if item["key"] in data:
-            yield item["path"], data[item["key"]]
+            yield item["path"], data[item["key"]], item.get("mode")

@@ -57,7 +57,9 @@ class Worker:
     # what happens around it
 
     def update(self, pod: Pod) -> None:
-        self.pod = pod
+        before, self.pod = self.pod.metadata, pod
+        if self.sandbox is not None and (before.labels, before.annotations) != (pod.metadata.labels, pod.metadata.annotations):
+            self.setup.renew_at = 0.0  # files of volumes may hold them
         if int(pod.metadata.resource_version or 0) >= self.told_version:
             self.told = pod.status
         if pod.metadata.deletion_timestamp and pod.metadata.deletion_grace_period_seconds == 0:

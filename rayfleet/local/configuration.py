@@ -15,6 +15,11 @@ from rayfleet.local.state import State
 
 ALLOWED = 'a directory, "auto", a requirement of pip, or a list of requirements'
 
+FIELDS = {
+    "images": "a map from patterns of images to what stands for them",
+    "hostPaths": "a list of directories below which hostPath volumes may be",
+}
+
 
 class NotConfigured(Exception):
     """The file says something that is not understood; the text names the file, the field, and what is allowed."""
@@ -25,22 +30,32 @@ def default_file(environ: Mapping[str, str]) -> Path:
     return (Path(base) if Path(base).is_absolute() else Path.home() / ".config") / "rayfleet" / "local.yaml"
 
 
-def load_rules(file: Path, *, must_exist: bool = False) -> tuple[Rule, ...]:
-    """What stands for which images, in the file's order. Raises NotConfigured."""
+class Configuration(msgspec.Struct, frozen=True):
+    """`rules` say what stands for which image, in the file's order; below `host_paths` hostPath volumes may be."""
+
+    rules: tuple[Rule, ...] = ()
+    host_paths: tuple[str, ...] = ()
+
+
+def load_configuration(file: Path, *, must_exist: bool = False) -> Configuration:
+    """Raises NotConfigured."""
     import yaml
 
     if not must_exist and not file.exists():
-        return ()
+        return Configuration()
     try:
         found = yaml.safe_load(file.read_text()) or {}
     except (OSError, yaml.YAMLError) as error:
         raise NotConfigured(f"{file}: {error}") from error
-    if not isinstance(found, dict) or set(found) - {"images"}:
-        raise NotConfigured(f"{file}: the only field is images, a map from patterns of images to what stands for them")
-    images = found.get("images") or {}
+    if not isinstance(found, dict) or set(found) - FIELDS.keys():
+        raise NotConfigured(f"{file}: the fields are " + " and ".join(f"{name}, {what}" for name, what in FIELDS.items()))
+    images, paths = found.get("images") or {}, found.get("hostPaths") or []
     if not isinstance(images, dict):
-        raise NotConfigured(f"{file}: images: must be a map from patterns of images to what stands for them")
-    return tuple(rule(file, str(pattern), wanted) for pattern, wanted in images.items())
+        raise NotConfigured(f"{file}: images: must be {FIELDS['images']}")
+    if not isinstance(paths, list) or not all(isinstance(path, str) and path.startswith(("/", "~")) for path in paths):
+        raise NotConfigured(f"{file}: hostPaths: must be {FIELDS['hostPaths']}")
+    rules = tuple(rule(file, str(pattern), wanted) for pattern, wanted in images.items())
+    return Configuration(rules, tuple(str(Path(path).expanduser()) for path in paths))
 
 
 def rule(file: Path, pattern: str, wanted: Any) -> Rule:
@@ -53,7 +68,8 @@ def rule(file: Path, pattern: str, wanted: Any) -> Rule:
     return Rule(pattern, requirements=tuple(words))
 
 
-def write_rules(state: State, rules: tuple[Rule, ...]) -> None:
-    """For the fleet's kubelet, which reads them when it starts a container."""
-    told = Rules(str(environments_directory(os.environ)), rules)
+def write_configuration(state: State, configuration: Configuration) -> None:
+    """For the fleet's kubelet, which reads it when it starts a container."""
+    told = Rules(str(environments_directory(os.environ)), configuration.rules)
     state.write(Orders(state.images).rules, msgspec.json.encode(told).decode())
+    state.write(state.host_paths, msgspec.json.encode(configuration.host_paths).decode())

@@ -16,9 +16,8 @@ from pathlib import Path
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
 from rayfleet.kube.errors import ApiError
-from rayfleet.kubelet.images import Rule
 from rayfleet.local import door
-from rayfleet.local.configuration import write_rules
+from rayfleet.local.configuration import Configuration, write_configuration
 from rayfleet.local.credentials import issue
 from rayfleet.local.end import KEPT_OF_PODS, remove_but
 from rayfleet.local.find import find_door, find_holder
@@ -32,6 +31,7 @@ from rayfleet.local.state import State
 DOOR_IN = 20.0
 API_IN = 60.0
 STEP = 0.05
+DEFAULT = Configuration()
 Say = Callable[[str], None]
 
 # Probes that the operator adds are for a fleet of machines; here everything is near, and a person waits.
@@ -49,9 +49,9 @@ class NotUp(Exception):
     """The fleet did not come up; the text says which part and where its log is."""
 
 
-def start(state: State, say: Say, *, auth: str = "token", rules: tuple[Rule, ...] = (), egress: bool = False) -> door.Record:
+def start(state: State, say: Say, *, auth: str = "token", configuration: Configuration = DEFAULT, egress: bool = False) -> door.Record:
     """Make the fleet run; returns its living door once that listens. `auth` is the mode of clusters that say nothing of it: every user of
-    this machine can reach their ports. `rules` say what stands for which image; with `egress` Pods may go out. Raises HostLacks, NotUp."""
+    this machine can reach their ports. With `egress` Pods may go out. Raises HostLacks, NotUp."""
     check(state)
     with locked(state):
         state.make()
@@ -71,7 +71,7 @@ def start(state: State, say: Say, *, auth: str = "token", rules: tuple[Rule, ...
                 raise NotUp(f"the holder ended at once; its log is {state.log('holder')}")
         elif egress and not state.egress.exists():
             raise NotUp("this fleet runs without a way out; end it with `rayfleet down`, and begin it with `rayfleet up --egress`")
-        write_rules(state, rules)
+        write_configuration(state, configuration)
         record = find_door(state)
         return record or start_door(state, say)
 

@@ -83,6 +83,11 @@ class State:
         return self.path / "names.sock"
 
     @property
+    def host_paths(self) -> Path:
+        """The directories below which hostPath volumes may be, as a list."""
+        return self.path / "host_paths.json"
+
+    @property
     def peers(self) -> Path:
         return self.path / "peers"
 

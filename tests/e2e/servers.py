@@ -86,6 +86,7 @@ class Embedded:
         self.state = State(directory / "fleet")
         self.pods = self.state.pods
         self.state.make()
+        self.state.write(self.state.host_paths, '["/"]')
         issue(self.state)
 
     def start(self) -> None:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from rayfleet.kubelet.images import MADE, Order, Orders, Rule
-from rayfleet.local.configuration import NotConfigured, load_rules, write_rules
+from rayfleet.local.configuration import Configuration, NotConfigured, load_configuration, write_configuration
 from rayfleet.local.environments import make_environments, take
 from rayfleet.local.state import State
 from tests.kubelet.world import World, pod, until
@@ -52,7 +52,7 @@ async def maker(state: State) -> AsyncIterator[None]:
 @pytest.mark.namespaces
 async def test_a_container_waits_for_its_environment_and_runs_in_it(bare_world: World, state: State, wheel: str) -> None:
     world = bare_world
-    write_rules(state, (Rule("tiny:*", requirements=(wheel,)),))
+    write_configuration(state, Configuration((Rule("tiny:*", requirements=(wheel,)),)))
     world.settings = replace(world.settings, images=state.images)
     await world.start_kubelet()
     await world.apply(pod("python -c 'import tiny; print(tiny.WORD)'", image="tiny:1", restartPolicy="Never"))
@@ -94,7 +94,9 @@ async def test_an_environment_that_another_fleet_made_is_not_made_again(state: S
     ("text", "said"),
     [
         ("images: [a]", "must be a map"),
-        ("pods: 1", "the only field is images"),
+        ("pods: 1", "the fields are images, a map"),
+        ("hostPaths: /data", "hostPaths: must be a list"),
+        ("hostPaths: [data]", "hostPaths: must be a list"),
         ("images: {a: 1}", r"images\['a'\]: 1 is not a directory"),
         ("images: {a: []}", r"images\['a'\]: \[\] is not a directory"),
         ("images: {a: --index-url=x}", r"images\['a'\]: '--index-url=x' is not"),
@@ -105,16 +107,16 @@ async def test_an_environment_that_another_fleet_made_is_not_made_again(state: S
 def test_a_mistake_in_the_file_is_told_with_its_place(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "local.yaml").write_text(text)
     with pytest.raises(NotConfigured, match=said):
-        load_rules(tmp_path / "local.yaml")
+        load_configuration(tmp_path / "local.yaml")
 
 
 def test_the_file_in_its_order(tmp_path: Path) -> None:
     (tmp_path / "local.yaml").write_text('images:\n  "rayproject/ray:2.9*": auto\n  "mine:*": /srv/env\n  other: [ray==2.40.0, numpy]\n')
-    assert load_rules(tmp_path / "local.yaml") == (
+    assert load_configuration(tmp_path / "local.yaml").rules == (
         Rule("rayproject/ray:2.9*", requirements=("auto",)),
         Rule("mine:*", directory="/srv/env"),
         Rule("other", requirements=("ray==2.40.0", "numpy")),
     )
-    assert load_rules(tmp_path / "none.yaml") == ()
+    assert load_configuration(tmp_path / "none.yaml") == Configuration()
     with pytest.raises(NotConfigured, match=r"none\.yaml"):
-        load_rules(tmp_path / "none.yaml", must_exist=True)
+        load_configuration(tmp_path / "none.yaml", must_exist=True)

@@ -17,7 +17,7 @@ from rayfleet.apiserver.server import ApiServer
 from rayfleet.apiserver.store import Store
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection
-from rayfleet.kube.errors import NotFound
+from rayfleet.kube.errors import BadRequest, NotFound
 from rayfleet.kubelet.kubelet import Kubelet
 from rayfleet.kubelet.settings import KubeletSettings
 
@@ -139,6 +139,13 @@ class World:
 
     async def log(self, name: str = "a", query: str = "") -> str:
         return (await self.client.request("GET", f"/api/v1/namespaces/default/pods/{name}/log{query}")).decode()
+
+    async def log_has(self, words: str, name: str = "a") -> bool:
+        """False also as long as there is no log."""
+        try:
+            return words in await self.log(name)
+        except BadRequest:
+            return False
 
     async def events(self, reason: str) -> list[str]:
         found = await self.client.request("GET", "/apis/events.k8s.io/v1/namespaces/default/events")
