@@ -98,14 +98,13 @@ class Desk:
         return self.last(follower.key, follower.target.cluster)
 
     def _follower(self, key: Key, target: Addressed) -> Follower:
-        """A head that came back is the same cluster, and is asked at once."""
+        """A head that came back is asked at once."""
         follower = self._followers.get(key, {}).get(target.cluster)
         if follower is None:
             follower = Follower(key, self, target)
             self._followers.setdefault(key, {})[target.cluster] = follower
             self._pool.enter(follower)
         elif follower.target != target:
-            follower.target = target
-            follower.hurry(self._pool.now())
+            follower.turn_to(target, self._pool.now())
             self._pool.touch(follower)
         return follower

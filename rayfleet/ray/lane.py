@@ -43,6 +43,13 @@ class Follower:
     sending: Act | None = None
     results: OrderedDict[Act, Heard] = field(default_factory=OrderedDict)
 
+    def turn_to(self, target: Addressed, now: float) -> None:
+        """Another head has taken the place of the one before: what that said is no answer of this one, which is asked at once."""
+        self.target = target
+        for track in self.tracks.values():
+            track.heard = None
+        self.hurry(now)
+
     def hurry(self, now: float) -> None:
         """Something happened: what there is to hear is heard soon."""
         for track in self.tracks.values():

@@ -172,9 +172,10 @@ class Pool:
         self._pump()
 
     async def _hear(self, follower: Follower, question: Question) -> None:
-        answer = await self._answer(follower.target, question)
+        asked = follower.target
+        answer = await self._answer(asked, question)
         track = follower.tracks.get(question)
-        if track is None:
+        if track is None or follower.target != asked:
             return
         now, before = self.now(), track.heard
         same = before is not None and before.answer == answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -64,6 +65,13 @@ def road(site: Ground) -> Iterator[str]:
     eventually(lambda: site.request("GET", f"{PODS}/{ROAD}")[0] == 404, GONE, "the gateway is gone")
 
 
+def taken(site: Ground) -> list[dict[str, int]]:
+    """All weights that the gateway took, by Service, in their order."""
+    code, answer = site.request("GET", f"{PODS}/{ROAD}/log")
+    assert code == 200, answer
+    return [json.loads(line.removeprefix("TAKEN")) for line in str(answer).splitlines() if line.startswith("TAKEN")]
+
+
 def autoscaled(spec: dict[str, Any]) -> dict[str, Any]:
     return {**spec, "enableInTreeAutoscaling": True}
 
@@ -77,19 +85,14 @@ def test_a_cluster_is_replaced_step_by_step_under_load_and_no_request_fails(
     load = Load(site, road).start()
     load.await_answers("fruit 1", 50)
     (first,) = shop.clusters()
-    seen: set[int] = set()
-
-    def is_over() -> bool:
-        pending = shop.found()["status"].get("pendingServiceStatus", {})
-        seen.add(pending.get("trafficRoutedPercent", 0))
-        return first not in shop.clusters() and shop.is_ready()
-
     shop.edit(rayClusterConfig=autoscaled(shop.head_alone("2")))
-    eventually(is_over, 2 * READY, "the second cluster serves alone")
+    eventually(lambda: first not in shop.clusters() and shop.is_ready(), 2 * READY, "the second cluster serves alone")
     load.await_answers("fruit 2", 50)
     told = load.settled()
     print(f"{told.ended} requests: {told.counts}")
     assert told.failed() == {}, told
-    assert seen >= {25, 50, 75}
+    (second,) = shop.clusters()
+    shares = [each.get(f"{second}-serve-svc", 0) for each in taken(site)]
+    assert shares == [0, 0, 25, 50, 75, 100, 100], taken(site)  # alone, beside it with nothing, ..., alone
     load.stop()
     shop.close()

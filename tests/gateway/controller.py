@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,12 +15,18 @@ from rayfleet.runtime.informer import Informer
 
 LONG_AGO = "2026-01-01T00:00:00Z"
 
+OnTaken = Callable[[Mapping[str, int]], None]
+
+
+def ignore(weights: Mapping[str, int]) -> None: ...
+
 
 class FakeGateway:
-    """`run` it in a task. All Gateways that it sees are one to it, and the route that was changed last counts."""
+    """`run` it in a task. All Gateways that it sees are one to it, and the route that was changed last counts. `on_taken` hears its weights
+    whenever they are others."""
 
-    def __init__(self, client: Client, namespace: str | None = None) -> None:
-        self.client = client
+    def __init__(self, client: Client, namespace: str | None = None, on_taken: OnTaken = ignore) -> None:
+        self.client, self.on_taken = client, on_taken
         self.gateways: Informer[GatewayView] = Informer(client, GATEWAYS, GatewayView, namespace=namespace, decode=decode_gateway)
         self.routes: Informer[RouteView] = Informer(client, HTTPROUTES, RouteView, namespace=namespace, decode=decode_route)
         self.due: asyncio.Queue[tuple[Resource, Key]] = asyncio.Queue()
@@ -42,7 +48,9 @@ class FakeGateway:
             if (gateway := self.gateways.get(*key)) is not None:
                 await self.say(resource, gateway, gateway.status.conditions or (), ("Accepted", "Programmed"))
         elif (route := self.routes.get(*key)) is not None:
-            self.weights = route.weights
+            if route.weights != self.weights:
+                self.weights = route.weights
+                self.on_taken(self.weights)
             said = route.status.parents[0].conditions if route.status.parents else ()
             await self.say(resource, route, said or (), ("Accepted", "ResolvedRefs"))
 
@@ -71,9 +79,9 @@ class FakeGateway:
 
 
 @asynccontextmanager
-async def heeding(client: Client, namespace: str | None = None) -> AsyncIterator[FakeGateway]:
+async def heeding(client: Client, namespace: str | None = None, on_taken: OnTaken = ignore) -> AsyncIterator[FakeGateway]:
     """One at work while this lasts."""
-    gateway = FakeGateway(client, namespace)
+    gateway = FakeGateway(client, namespace, on_taken)
     task = asyncio.create_task(gateway.run())
     try:
         yield gateway

@@ -201,6 +201,27 @@ def test_a_head_that_came_back_elsewhere_is_asked_at_once(scene: Scene) -> None:
     assert scene.rays.times("one")[-1] >= 100
 
 
+def test_what_a_head_said_is_no_answer_of_the_one_that_took_its_place(scene: Scene) -> None:
+    """Also where it was asked before, and answers when there is another one."""
+    key, health = Key("default", "one"), serve.health(8000)
+    scene.rays.says["one"] = (200, b"success")
+    scene.follow("one", health)
+    scene.run(30)
+    scene.rays.takes["one"] = 15.0
+    scene.run(10)
+    assert scene.rays.under_way["one"] == 1
+    moved = Target(target("one").cluster, "one-head-svc", "10.0.0.9")
+    heard: list[object] = []
+    scene.clock.loop.call_soon(lambda: heard.append(scene.desk.follow(key, moved, [health])))
+    scene.run(0.1)
+    assert heard == [{}]
+    scene.rays.says["one"] = (503, b"no routes yet")
+    scene.run(14)
+    assert scene.desk.follow(key, moved, [health]) == {}
+    scene.run(20)
+    assert scene.desk.follow(key, moved, [health])[health].answer == Refused(503, "no routes yet")
+
+
 def test_the_rhythm_is_brisk_again_after_an_act(scene: Scene) -> None:
     scene.follow("one", serve.details())
     scene.rays.says["one"] = (200, b"{}")
