@@ -22,6 +22,7 @@ from tests.local.waiting import eventually
 
 pytestmark = pytest.mark.namespaces
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 PODS = "/api/v1/namespaces/default/pods"
 ASKS = """
 import sys, time, urllib.request
@@ -164,3 +165,12 @@ def test_where_user_namespaces_are_forbidden_the_setting_is_named_that_mends_it(
     assert "sysctl -w user.max_user_namespaces=" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert not (user.home / "none" / "holder.sock").exists()
+
+
+@pytest.mark.ray
+def test_real_ray_runs_a_job_and_shows_its_dashboard(fleet: Fleet) -> None:
+    fleet.up("-f", str(EXAMPLES / "minimal.yaml"))
+    counts = "import ray; ray.init(log_to_driver=False); print('NODES', len(ray.nodes()))"
+    assert "NODES 2" in fleet.run("job", "submit", "--cluster", "minimal", "--", "python", "-c", counts)
+    with urlopen(f"{fleet.dashboard('minimal-head-svc')}/api/version") as answer:
+        assert json.load(answer)["ray_version"] == "2.60.0"
