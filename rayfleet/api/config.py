@@ -39,7 +39,9 @@ class InjectedProbes(msgspec.Struct, frozen=True, rename="camel", forbid_unknown
 
 
 class Configuration(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`featureGates` holds only what differs from the defaults; ask `gate(name)`. `hasRoutes`: the API serves OpenShift's Routes."""
+    """`featureGates` holds only what differs from the defaults; ask `gate(name)`. `hasRoutes`: the API serves OpenShift's Routes.
+    `hasCronJobGeneration`: it keeps `status.observedGeneration` of a RayCronJob, which only our definition has.
+    """
 
     api_version: str = "config.ray.io/v1alpha1"
     kind: str = "Configuration"
@@ -85,6 +87,7 @@ class Configuration(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     log_level: str = "info"
     has_routes: bool = False
     has_old_clusters: bool = False
+    has_cron_job_generation: bool = False
     injected_probes: InjectedProbes = InjectedProbes()
     gcs_wait_period_seconds: int = 5
     kuberay_version: str = f"rayfleet-{VERSION}"  # who wrote a hash: never a release of KubeRay, whose hashes are others

@@ -1,10 +1,10 @@
-"""RayCronJob of `ray.io/v1`: a RayJob at set times. Declared; a later kind reconciles it."""
+"""RayCronJob of `ray.io/v1`: a RayJob at set times."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from rayfleet.api.declare import Declared, Time, schema
+from rayfleet.api.declare import Declared, Int64, Time, schema
 from rayfleet.api.meta import ObjectMeta
 from rayfleet.api.rayjob import RayJobSpec
 
@@ -19,7 +19,10 @@ class RayCronJobSpec(Declared, frozen=True, gc=False, kw_only=True):
 
 
 class RayCronJobStatus(Declared, frozen=True, gc=False, kw_only=True):
+    """`observed_generation` is our addition: KubeRay's definition prunes it."""
+
     last_schedule_time: Time | None = None
+    observed_generation: Int64 = 0
 
 
 class RayCronJob(Declared, frozen=True, gc=False, kw_only=True):

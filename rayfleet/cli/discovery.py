@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from rayfleet.api.meta import CUSTOMRESOURCEDEFINITIONS, Resource
+from rayfleet.api.meta import CUSTOMRESOURCEDEFINITIONS, RAYCRONJOBS, Resource
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError, Forbidden
+from rayfleet.kube.kept import keeps
 from rayfleet.runtime.gate import Answer
 from rayfleet.runtime.informer import Informer
 
@@ -23,12 +25,22 @@ PAUSE, LONGEST_PAUSE = 0.25, 10.0
 
 
 async def serves(connection: Connection, resource: Resource) -> bool:
-    """Does the API server serve it? Asked until there is an answer: a wrong guess would make Ingresses in place of Routes, for example."""
+    """Does the API server serve it?"""
+    return await answered(connection, lambda client: client.serves(resource)) or False
+
+
+async def keeps_cron_job_generation(connection: Connection) -> bool:
+    """Does it keep `status.observedGeneration` of a RayCronJob? Where the kind is not served yet, our definition is the one to come."""
+    return await answered(connection, lambda client: keeps(client, RAYCRONJOBS, "status", "observedGeneration")) is not False
+
+
+async def answered(connection: Connection, question: Callable[[Client], Awaitable[bool | None]]) -> bool | None:
+    """Asked until there is an answer: a wrong guess would make Ingresses in place of Routes, for example."""
     pause = PAUSE
     async with Client(connection, user_agent=USER_AGENT, timeout=DEADLINE) as client:
         while True:
             try:
-                return await client.serves(resource)
+                return await question(client)
             except Forbidden:
                 return False  # its owner does not want it to be known; nobody could make one either
             except ApiError as error:

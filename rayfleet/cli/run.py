@@ -100,10 +100,12 @@ async def run(configuration: Configuration, connection: Connection, known: Colle
     from msgspec.structs import replace
 
     from rayfleet.api.meta import OLD_RAYCLUSTERS, ROUTES
-    from rayfleet.cli.discovery import serves
+    from rayfleet.cli.discovery import keeps_cron_job_generation, serves
 
     asked = {"has_routes": ROUTES, "has_old_clusters": OLD_RAYCLUSTERS}
     found = {field: await serves(connection, resource) for field, resource in asked.items() if field not in known}
+    if configuration.gate("RayCronJob") and "has_cron_job_generation" not in known:
+        found["has_cron_job_generation"] = await keeps_cron_job_generation(connection)
     whole = replace(configuration, **found)
     is_expected = not found.get("has_old_clusters", True) and not whole.namespaces
     if await look_after(whole, connection, expected=OLD_RAYCLUSTERS if is_expected else None):

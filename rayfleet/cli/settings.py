@@ -171,12 +171,13 @@ SETTINGS = (
     Setting("head_address", choice("service", "pod"), told="Reach dashboards by their Service's name, or at the head Pod's address."),
     Setting("has_routes", TRUTH, told="The API serves OpenShift's Routes [default: it is asked at start]."),
     Setting("has_old_clusters", TRUTH, told="The API serves RayClusters of cluster.ray.io [default: it is asked]."),
+    Setting("has_cron_job_generation", TRUTH, told="It keeps a RayCronJob's observedGeneration [default: it is asked at start]."),
 )
 UNUSED_GATES = {
     "RayClusterStatusConditions": "not used: conditions are always written",
     "SidecarSubmitterRestart": LATER,
     "KubernetesWAS": LATER,
 }
-DISCOVERED = {"has_routes": "hasRoutes", "has_old_clusters": "hasOldClusters"}
+DISCOVERED = {"has_routes": "hasRoutes", "has_old_clusters": "hasOldClusters", "has_cron_job_generation": "hasCronJobGeneration"}
 """Fields, and their names in a file, that the API server is asked about unless the configuration says them."""
 BY_FIELD = {setting.field: setting for setting in SETTINGS}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -34,6 +35,20 @@ def plan(observed: Observed) -> Plan:
     cron = observed.cron
     if cron.metadata.deletion_timestamp:
         return Plan()
+    found = decided(observed)
+    if isinstance(cron, Undecodable) or found.actions or not is_news(observed, cron):
+        return found
+    seen = found.status or StatusWrite({}, cron.metadata.resource_version, False, f"generation {cron.metadata.generation} was seen")
+    return replace(found, status=replace(seen, patch={**seen.patch, "observedGeneration": cron.metadata.generation}))
+
+
+def is_news(observed: Observed, cron: RayCronJob) -> bool:
+    """Does the status not say which spec was seen, where it can?"""
+    return observed.config.has_cron_job_generation and cron.status.observed_generation != cron.metadata.generation
+
+
+def decided(observed: Observed) -> Plan:
+    cron = observed.cron
     faults = faults_of(observed)
     if faults or isinstance(cron, Undecodable):
         return Plan(events=(Event("Warning", "InvalidRayCronJobSpec", "; ".join(map(str, faults))[:MESSAGE_LIMIT], "Validate"),))

@@ -39,6 +39,8 @@ class Told:
 
 
 class Statuses:
+    """What the server made nothing of is not written again over the same version: a definition that was replaced may prune it."""
+
     def __init__(self, resource: Resource, gate: Gate, sources: Mapping[Resource, Source], visibility: Visibility, clock: Clock) -> None:
         self._resource = resource
         self._gate = gate
@@ -48,11 +50,12 @@ class Statuses:
         self._held: dict[Key, Held] = {}
         self._not_before: dict[Key, float] = {}
         self._echoes: dict[Key, str] = {}
+        self._pruned: dict[Key, StatusWrite] = {}
 
     async def write(self, key: Key, owner: ObjectMeta, status: StatusWrite | None) -> Told:
         """Raises ApiError when it is refused (but for conflicts), `Shut` when this process may no longer write."""
         later = self._hold(key, status)
-        if status is None or later is not None:
+        if status is None or later is not None or self._pruned.get(key) == status:
             return Told(later)
         body = {"metadata": {"resourceVersion": status.resource_version}, "status": status.patch}
         try:
@@ -64,6 +67,9 @@ class Statuses:
                 return Told(stale=isinstance(error, Conflict))
             raise
         self._held.pop(key, None)  # only now: after a refusal the next look is not to hold it back again
+        if written.metadata.resource_version == status.resource_version:
+            self._pruned[key] = status
+            return Told()
         log.info("status written: %s", status.reason, extra={"object": str(key)})
         self._echoes[key] = written.metadata.resource_version
         self._visibility.wrote(key, self._sources[self._resource], written.metadata.resource_version)
@@ -78,6 +84,7 @@ class Statuses:
         self._held.pop(key, None)
         self._not_before.pop(key, None)
         self._echoes.pop(key, None)
+        self._pruned.pop(key, None)
 
     def _hold(self, key: Key, status: StatusWrite | None) -> float | None:
         """Seconds to hold a status back: until a busy server wants to be asked again, and so that counters that move together are written

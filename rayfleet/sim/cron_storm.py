@@ -142,7 +142,7 @@ def random_cron(dice: Random) -> Obj:
 
 def storm(seed: int, leaders: int = 1, *, planners: Mapping[Resource, Planner] | None = None) -> Outcome:
     """Raises Violation when an invariant breaks, or when the world does not come to rest as it should."""
-    config = Configuration(feature_gates={"RayCronJob": True})
+    config = Configuration(feature_gates={"RayCronJob": True}, has_cron_job_generation=True)
     world = World(seed, pace=weather(seed), kinds=KINDS, planners=planners, config=config)
     try:
         return rage(world, leaders)
@@ -191,6 +191,9 @@ def calm(world: World, rules: CronRules, chaos: CronChaos) -> None:
     world.run(4 * PERIOD)
     if len(rules.made) != made:
         rules.fail("L1", "it ticks while it is suspended")
+    found = world.store.get(RAYCRONJOBS, Key(NAMESPACE, NAME)) or {}
+    if found["status"].get("observedGeneration") != found["metadata"]["generation"]:
+        rules.fail("L1", f"generation {found['metadata']['generation']} was not seen: {found['status']}")
     check_limits(world, rules, chaos)
     bury(world, rules)
 

@@ -89,3 +89,4 @@ RAYSERVICE_STATUS = [
 ]
 RAYCRONJOB_SPEC = below("", "schedule timeZone suspend jobTemplate")
 RAYCRONJOB_STATUS = below("", "lastScheduleTime")
+OURS = below("", "observedGeneration")  # of a RayCronJob's status: KubeRay's has none

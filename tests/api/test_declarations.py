@@ -1,4 +1,4 @@
-"""The declarations hold every field of the field's API, under the same name, and nothing else."""
+"""The declarations hold every field of the field's API, under the same name, and nothing else but one field of a RayCronJob's status."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CASES = [
     (RayServiceSpec, fields.RAYSERVICE_SPEC, 16, "RayService", "spec"),
     (RayServiceStatus, fields.RAYSERVICE_STATUS, 29, "RayService", "status"),
     (RayCronJobSpec, fields.RAYCRONJOB_SPEC, 4, "RayCronJob", "spec"),
-    (RayCronJobStatus, fields.RAYCRONJOB_STATUS, 1, "RayCronJob", "status"),
+    (RayCronJobStatus, [*fields.RAYCRONJOB_STATUS, *fields.OURS], 2, "RayCronJob", "status"),
 ]
 
 

@@ -27,7 +27,7 @@ TOLD = """
 Written by `python -m tests.parity.matrix`, and kept true by a test. Each recording of KubeRay's RayClusters is set up as it stood after
 each of its steps, Pods ready, with KubeRay's status; then rayfleet is started, with the configuration of the recording. Counts are given
 with KubeRay's definitions / with ours. The former are ours reduced to the fields that our reference lists for v1.7 and the metadata that
-it keeps in Pod templates: its own file was not at hand, and Pod templates are not spelled out. As we add no field today, little is pruned;
+it keeps in Pod templates: its own file was not at hand, and Pod templates are not spelled out. We add none, so that little is pruned;
 v1.6.2's own definitions are those of the test above. A second start wrote nothing, but where a creation goes on being refused.
 """
 DEFINITIONS: Mapping[str, Callable[[], Iterable[Json]]] = {"KubeRay's": peer_crds, "ours": crds}

@@ -1,4 +1,4 @@
-"""KubeRay's definition of a RayCluster, as far as pruning goes: ours, reduced to the fields that its release has.
+"""KubeRay's definitions of RayCluster and RayCronJob, as far as pruning goes: ours, reduced to the fields that its release has.
 
 peer_fields.txt    the paths of those fields in KubeRay v1.7 (reference: KubeRay, 1.1, 1.2); a field that we add is not among them
 
@@ -25,11 +25,13 @@ KEPT_METADATA = {
 
 
 def peer_crds() -> tuple[Json, ...]:
-    """All four; only the RayCluster's is reduced."""
+    """All four; the RayCluster's is reduced, and the RayCronJob's by the one field that is ours."""
     documents = crds()
     fields = set(FILE.read_text().split())
     for version in documents[0]["spec"]["versions"]:
         reduce(version["schema"]["openAPIV3Schema"], fields, "")
+    for version in documents[3]["spec"]["versions"]:
+        del version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["observedGeneration"]
     return documents
 
 

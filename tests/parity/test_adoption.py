@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from deploy.objects import NAME, SYSTEM_NAMESPACE
 from rayfleet.api.crds import crds
+from rayfleet.cli.discovery import keeps_cron_job_generation
 from rayfleet.cli.takeover import judged
+from rayfleet.kube.connection import load_kubeconfig
 from tests.parity.adoption import Seen, taken_over
 from tests.parity.canonical import Json
 from tests.parity.configurations import configuration
@@ -81,6 +84,8 @@ def test_kuberays_definitions_prune_what_they_do_not_know() -> None:
 @pytest.mark.parametrize("definitions", DEFINITIONS)
 async def test_so_it_is_on_a_real_control_plane(new_control_plane: NewControlPlane, definitions: str, tmp_path: Path) -> None:
     plane = furnish(new_control_plane(), DEFINITIONS[definitions])
+    account = load_kubeconfig(plane.service_account(SYSTEM_NAMESPACE, NAME))
+    assert await keeps_cron_job_generation(account) is (definitions == "ours")
     chosen = [moment for moment in moments() if moment.case in ON_KUBERNETES]
     seen: list[Seen] = await taken_over(chosen, kubernetes(plane), tmp_path)
     lines = {each.moment.namespace: [line for line in changed(each) if not line.startswith("patch pods, 1")] for each in seen}

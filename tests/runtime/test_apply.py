@@ -267,6 +267,16 @@ async def test_a_status_that_a_busy_server_put_off_is_written_when_it_said_and_n
     assert len(hand.api.seen("PATCH", "/status")) == 2
 
 
+async def test_a_status_of_which_the_server_makes_nothing_is_not_written_again_over_the_same_version(hand: Hand) -> None:
+    hand.api.store.patch("things", "default", "a", {"status": {"pods": 1}}, True)
+    for _ in range(3):
+        assert not (await hand.apply(status=status(hand, 1, True))).status_written
+    assert len(hand.api.seen("PATCH", "/status")) == 1
+    hand.api.store.patch("things", "default", "a", {"metadata": {"labels": {"new": "1"}}}, False)
+    await hand.apply(status=status(hand, 1, True))
+    assert len(hand.api.seen("PATCH", "/status")) == 2
+
+
 async def test_a_status_that_is_refused_is_raised_but_a_conflict_or_an_owner_that_is_gone_is_not(hand: Hand) -> None:
     hand.api.faults += [Fault("PATCH", "/status", 409, "Conflict"), Fault("PATCH", "/status", 404, "NotFound")]
     assert (await hand.apply(status=status(hand, 1, True))).stale

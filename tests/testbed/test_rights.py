@@ -320,6 +320,7 @@ def live_by_the_clock(place: Place) -> None:
         place.create(often[0], {"apiVersion": "ray.io/v1", "kind": "RayCronJob", "metadata": {"name": name}, "spec": spec})
     eventually(lambda: any("taken" in text for text in place.events("NameConflict")), 30.0)
     eventually(lambda: object_of(place, *often).get("status", {}).get("lastScheduleTime"), 30.0)
+    eventually(lambda: object_of(place, *often)["status"].get("observedGeneration") == 1, 30.0)
     place.plane.request("DELETE", place.path(*often))
 
 
