@@ -22,6 +22,8 @@
     clusterip   ClusterIPs, node ports and host ports in user space;  datagrams  their UDP
     tokens      asks for the tokens of service accounts
     claims      a directory for each PersistentVolumeClaim
+    host_paths  where hostPath volumes may be
+    kept_logs   logs of Pods that are gone
     server      the kubelet's HTTP: logs, exec, attach, port-forward
     serving     its certificate, and who may call it
     passage     streams and sockets that a shim hands over

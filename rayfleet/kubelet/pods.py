@@ -46,7 +46,7 @@ class Pods:
             for directory in sorted(self.house.settings.pods.iterdir()):
                 if directory.name not in known:
                     log.info("removing what is left of Pod %s, which the API no longer knows", directory.name)
-                    await remove_pod(directory)
+                    await remove_pod(directory, self.house.settings.kept_logs)
         await claims.sweep(self.house.client, self.house.settings.claims)
         for link in await self.house.network.links() - {link_of(uid) for uid in known}:
             await self.house.network.detach(link)

@@ -57,6 +57,11 @@ class KubeletSettings:
         return self.state / "pods"
 
     @property
+    def kept_logs(self) -> Path:
+        """Logs of Pods that are gone."""
+        return self.state / "logs"
+
+    @property
     def claims(self) -> Path:
         """The directories of PersistentVolumeClaims, by their UIDs."""
         return self.state / "claims"

@@ -16,6 +16,7 @@ from rayfleet.kubelet.attempt import LOST, read_histories, with_attempt
 from rayfleet.kubelet.env import ConfigError, Facts, Source
 from rayfleet.kubelet.house import House
 from rayfleet.kubelet.images import installed_ray, mismatch
+from rayfleet.kubelet.kept_logs import keep
 from rayfleet.kubelet.network import NetworkError, link_of
 from rayfleet.kubelet.passage import Passage
 from rayfleet.kubelet.sandbox import ANSWERS_IN, Identity, Sandbox, SandboxError, read_identity, remove_directory
@@ -225,8 +226,9 @@ class Setup:
             await asyncio.to_thread(remove_directory, path)
 
     async def clean(self) -> None:
-        """Leaves nothing; what the Pod's claims hold goes when they are gone too."""
+        """Leaves nothing but the logs; what the Pod's claims hold goes when they are gone too."""
         await self.take_down()
+        await asyncio.to_thread(keep, self.directory, self.house.settings.kept_logs)
         await asyncio.to_thread(remove_directory, self.directory)
         used = [volume for volume in self.worker.pod.spec.get("volumes") or () if volumes.claimed(volume)]
         for volume in used:

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 from rayfleet.kubelet.attempt import Attempt
+from rayfleet.kubelet.kept_logs import keep
 from rayfleet.kubelet.network import NetworkError, tool
 from rayfleet.kubelet.network import run as run_command
 from rayfleet.kubelet.sandbox import Identity, Sandbox, read_identity, remove_directory
@@ -17,8 +18,8 @@ def leftovers(state: Path) -> list[tuple[Path, Identity | None]]:
     return [(path, read_identity(path)) for path in sorted(folder.iterdir())] if folder.is_dir() else []
 
 
-async def remove_pod(directory: Path) -> None:
-    """Ends the Pod's processes, by its shim's socket, and removes its link and its directory."""
+async def remove_pod(directory: Path, kept_logs: Path) -> None:
+    """Ends the Pod's processes, by its shim's socket, and removes its link and its directory; its logs are kept."""
     identity = read_identity(directory)
     nobody = Identity("", "", directory.name, "", "")
     sandbox = Sandbox(directory, identity or nobody, ignore_end, ignore, ignore)
@@ -29,6 +30,7 @@ async def remove_pod(directory: Path) -> None:
             await run_command(tool("ip"), "link", "del", identity.link)
         except NetworkError:  # gone with its namespace, or never made
             pass
+    await asyncio.to_thread(keep, directory, kept_logs)
     await asyncio.to_thread(remove_directory, directory)
 
 
@@ -38,7 +40,7 @@ async def sweep(state: Path) -> int:
     For `down`: when the fleet's first process ends, the kernel ends all of this too; files are left to this function then.
     """
     found = leftovers(state)
-    await asyncio.gather(*(remove_pod(directory) for directory, _ in found))
+    await asyncio.gather(*(remove_pod(directory, state / "logs") for directory, _ in found))
     return len(found)
 
 

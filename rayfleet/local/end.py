@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from rayfleet.kubelet.kept_logs import keep
 from rayfleet.local import leftovers
 from rayfleet.local.find import find_door, find_holder
 from rayfleet.local.identity import stop
@@ -21,7 +22,7 @@ PEER_GRACE = 5.0
 HOLDER_GRACE = 15.0
 # Objects stay, and with them what their users know: ports, tokens, the authority.
 KEPT = ("objects", "credentials", "ports.json", "lock")
-KEPT_OF_PODS = ("claims",)
+KEPT_OF_PODS = ("claims", "logs")
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -60,7 +61,15 @@ def remove(state: State, forget: bool) -> list[str]:
     if forget:
         remove_tree(state.path)
         return [f"directory {state.path}"] if state.path.exists() else []
-    return [*remove_but(state.path, (*KEPT, state.pods.name)), *remove_but(state.pods, KEPT_OF_PODS)]
+    return [*remove_but(state.path, (*KEPT, state.pods.name)), *remove_pods(state)]
+
+
+def remove_pods(state: State) -> list[str]:
+    """As `remove`, of what is left of Pods when nothing of them runs; logs and claims stay."""
+    pods = state.pods / "pods"
+    for directory in sorted(pods.iterdir()) if pods.is_dir() else ():
+        keep(directory, state.kept_logs)
+    return remove_but(state.pods, KEPT_OF_PODS)
 
 
 def remove_but(directory: Path, kept: Collection[str]) -> list[str]:

@@ -19,7 +19,7 @@ from rayfleet.kube.errors import ApiError
 from rayfleet.local import door
 from rayfleet.local.configuration import Configuration, write_configuration
 from rayfleet.local.credentials import issue
-from rayfleet.local.end import KEPT_OF_PODS, remove_but
+from rayfleet.local.end import remove_pods
 from rayfleet.local.find import find_door, find_holder
 from rayfleet.local.identity import stop
 from rayfleet.local.lock import locked
@@ -100,7 +100,7 @@ def clear(state: State, say: Say) -> None:
     for name in ("holder.sock", "relay.sock", "door.json", "kubeconfig"):
         (state.path / name).unlink(missing_ok=True)
     shutil.rmtree(state.peers, ignore_errors=True)
-    remove_but(state.pods, KEPT_OF_PODS)
+    remove_pods(state)
     state.make()
 
 

@@ -63,6 +63,11 @@ class State:
         return self.path / "kubelet"
 
     @property
+    def kept_logs(self) -> Path:
+        """The kubelet's, of Pods that are gone."""
+        return self.pods / "logs"
+
+    @property
     def images(self) -> Path:
         """What stands for which image, and what is to be made for it."""
         return self.path / "images"

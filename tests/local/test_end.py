@@ -13,6 +13,7 @@ from rayfleet.local.find import find_holder
 from rayfleet.local.identity import started
 from rayfleet.local.start import start
 from rayfleet.local.state import State
+from tests.local.fleet import Fleet
 from tests.local.waiting import eventually
 
 pytestmark = pytest.mark.namespaces
@@ -55,7 +56,10 @@ def test_down_keeps_objects_claims_credentials_and_ports(state: State) -> None:
     first = start(state, print)
     eventually(lambda: (state.objects / "state.sqlite").exists())
     authority = (state.credentials / "ca.crt").read_text()
-    claim = state.pods / "claims" / "uid" / "data"
+    fleet, path = Fleet(state), "/api/v1/namespaces/default/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    made = eventually(lambda: fleet.send("POST", path, {"metadata": {"name": "disk"}, "spec": spec}))
+    claim = state.pods / "claims" / made["metadata"]["uid"] / "data"
     claim.parent.mkdir(parents=True, exist_ok=True)
     claim.write_text("kept")
     end(state)

@@ -1,4 +1,4 @@
-"""What of a fleet is reached from this machine: sessions, whose addresses stay whichever Pod is the head, and ports of the node."""
+"""What is reached from this machine: sessions, whose addresses stay when the head is new; ports of the node; logs of Pods that are gone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rayfleet.kubelet.kept_logs import listed
 from rayfleet.local.end import end
 from rayfleet.local.state import State
 from tests.local.fleet import Fleet, idle_cluster, template
@@ -100,3 +101,23 @@ def test_a_node_port_and_a_host_port_are_on_this_machines_loopback(fleet: Fleet)
     fleet.run("delete", "service", "shown")
     eventually(lambda: not page(port), 30.0, "the port is closed")
     fleet.run("delete", "pod", "shown")
+
+
+def test_the_log_of_a_pod_that_is_gone_is_found_by_name_and_by_uid(fleet: Fleet) -> None:
+    path, uids = "/api/v1/namespaces/default/pods/tells", []
+    for life in ("first", "second"):
+        tells = {"name": "main", "image": "any", "command": ["echo", life]}
+        spec = {"containers": [tells], "restartPolicy": "Never"}
+        made = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tells"}, "spec": spec}
+        fleet.apply(made)
+        uids.append(fleet.read(path)["metadata"]["uid"])
+        eventually(lambda: fleet.read(path)["status"].get("phase") == "Succeeded", 30.0)
+        if life == "second":
+            assert fleet.run("logs", "tells") == "second\n"
+            assert fleet.run("logs", "tells", "--previous") == "first\n"
+        fleet.send("DELETE", path)
+        eventually(lambda: [kept.pod.uid for kept in listed(fleet.state.kept_logs) if kept.pod.name == "tells"] == uids, 30.0)
+    assert fleet.run("logs", "tells", "-p") == "first\n"
+    assert [fleet.run("logs", uid) for uid in uids] == ["first\n", "second\n"]
+    assert uids[0] in fleet.run("logs", "--kept")
+    assert "not found" in fleet.run("logs", "never-was", code=1)
