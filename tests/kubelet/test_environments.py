@@ -63,7 +63,7 @@ async def test_a_container_waits_for_its_environment_and_runs_in_it(bare_world: 
 
     await until("the container waits", waits)
     async with maker(state):
-        await until("the Pod has ended", lambda: ended(world), patience=60.0)
+        await until("the Pod has ended", lambda: ended(world), patience=240.0)
     assert await world.log() == "from the environment\n"
     assert len(await world.events("Pulling")) == 1
 

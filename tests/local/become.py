@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 from rayfleet.kubelet.shim import syscalls
@@ -55,11 +54,12 @@ def shut(path: Path) -> Path | None:
 
 
 def add_line(uid: int, home: str) -> None:
-    with tempfile.NamedTemporaryFile("w") as file:
-        file.write(Path("/etc/passwd").read_text() + f"someone:x:{uid}:{uid}::{home}:/bin/sh\n")
-        file.flush()
-        os.fchmod(file.fileno(), 0o644)
-        syscalls.mount(file.name, "/etc/passwd", "", syscalls.MS_BIND)
+    place = Path("/mnt")
+    syscalls.mount("rayfleet", str(place), "tmpfs", 0, "mode=755,size=1m")
+    line = f"someone:x:{uid}:{uid}::{home}:/bin/sh\n"
+    (place / "passwd").write_text(Path("/etc/passwd").read_text() + line)
+    syscalls.mount(str(place / "passwd"), "/etc/passwd", "", syscalls.MS_BIND)
+    syscalls.detach(str(place))
 
 
 if __name__ == "__main__":
