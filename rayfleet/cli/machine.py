@@ -6,6 +6,7 @@ import importlib.util
 import os
 import resource
 import shutil
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,12 +14,15 @@ from pathlib import Path
 from rayfleet.cli.check import MISSING, OFF, OK, Row
 from rayfleet.kubelet.images import installed_ray
 from rayfleet.local.find import find_holder
-from rayfleet.local.namespaces import find, missing
+from rayfleet.local.namespaces import find, missing, setting
+from rayfleet.local.ports import FIRST, LOOPBACK, Ports
 from rayfleet.local.state import State
+from rayfleet.resources.ports import DEFAULTS
 
 MODULES = {"jsonschema_rs": "jsonschema-rs", "cryptography": "cryptography"}
 OPEN_FILES = 65536  # what Ray's start commands ask for
 FULL = 0.95  # Ray writes no object to a disk that is fuller (RAY_local_fs_capacity_threshold)
+WATCHES = {"fs.inotify.max_user_instances": 128, "fs.inotify.max_user_watches": 8192}
 GIB = 1 << 30
 MEMORY = 2 * GIB  # bytes: a head, a worker and room for a job
 
@@ -33,6 +37,8 @@ def of_machine(state: State) -> Iterator[Row]:
     yield from user_rows()
     yield disk_row(state.path)
     yield memory_row()
+    yield watches_row()
+    yield ports_row(state)
     kubectl = find("kubectl")
     yield Row("machine", "kubectl", OK if kubectl else OFF, kubectl or "not installed; rayfleet get, logs and delete do without it")
     yield from environment_rows()
@@ -82,3 +88,26 @@ def memory_row() -> Row:
     return Row(
         "machine", "memory", OFF if few else OK, f"{free / GIB:.1f} GiB free{': little, as a head alone takes 0.7 GiB' if few else ''}"
     )
+
+
+def watches_row() -> Row:
+    """What log shippers, reloaders and editors follow files with; each user has so many at a time, in all Pods together."""
+    told = {name: int(setting(name) or 0) for name in WATCHES}
+    if few := [f"sysctl -w {name}={WATCHES[name]}" for name, number in told.items() if number < WATCHES[name]]:
+        return Row("machine", "inotify", OFF, f"few files can be followed at a time; as root: {'; '.join(few)} (to stay: in /etc/sysctl.d)")
+    return Row("machine", "inotify", OK, ", ".join(f"{name.rpartition('.')[2]} {number}" for name, number in told.items()))
+
+
+def ports_row(state: State) -> Row:
+    """The fleet and `rayfleet session` take the next free ones instead of those that others have."""
+    given = set(Ports(state).given.values()) if find_holder(state) else set()
+    wanted = {**FIRST, **{f"session: {name}": DEFAULTS[name] for name in ("client", "serve")}}
+    taken = [f"{port} ({name})" for name, port in wanted.items() if port not in given and not is_free(port)]
+    if taken:
+        return Row("machine", "ports", OFF, f"another program has {', '.join(taken)}: the next free ones are taken instead")
+    return Row("machine", "ports", OK, f"{', '.join(str(port) for port in wanted.values())} are free, or this fleet's")
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex((LOOPBACK, port)) != 0

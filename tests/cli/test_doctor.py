@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
@@ -18,6 +19,7 @@ from rayfleet.cli.check import Row
 from rayfleet.cli.checkup import ADD_ONS, FEATURES, NEEDS, Facts, kinds_needed, rows
 from rayfleet.cli.crd_difference import difference, maker
 from rayfleet.cli.output import dump_yaml
+from rayfleet.local.state import State
 from tests.cli.api import api_server
 
 Type = Callable[..., Result]
@@ -73,6 +75,22 @@ def test_a_full_disk_is_told_before_ray_writes_no_object_to_it(monkeypatch: pyte
         machine.disk_row(tmp_path / "not" / "yet").says
         == f"4.0 GiB free below {tmp_path}: 96% full, and from 95% on Ray writes no object to it"
     )
+
+
+def test_few_inotify_watches_are_told_with_what_mends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "setting", lambda name: "64" if name.endswith("instances") else "65536")
+    row = machine.watches_row()
+    assert row.state == "off"
+    assert "sysctl -w fs.inotify.max_user_instances=128 (" in row.says
+
+
+def test_ports_that_another_program_has_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        monkeypatch.setattr(machine, "FIRST", {"dashboard": port})
+        monkeypatch.setattr(machine, "DEFAULTS", {"client": port, "serve": port})
+        assert f"another program has {port} (dashboard), {port} (session: client)" in machine.ports_row(State(tmp_path)).says
+    assert machine.ports_row(State(tmp_path)).state == "ok"
 
 
 class Usage(NamedTuple):
