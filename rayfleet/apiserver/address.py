@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rayfleet.apiserver.metadata import wrong_segment
 from rayfleet.apiserver.registry import Registry, Served
-from rayfleet.apiserver.status_error import no_such_page, no_such_path, not_found
+from rayfleet.apiserver.status_error import bad_request, no_such_page, no_such_path, not_found
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Address:
 
 
 def parse(registry: Registry, path: str) -> Address:
-    """Raises 404 for anything that is not served."""
+    """Raises 404 for anything that is not served, 400 for a name that cannot be one."""
     parts = path.strip("/").split("/")
     if parts[0] == "api" and len(parts) > 2:
         group, version, rest = "", parts[1], parts[2:]
@@ -43,6 +44,8 @@ def parse(registry: Registry, path: str) -> Address:
     if served is None or len(rest) > 3 or not all(rest) or (namespace is not None and not served.kind.namespaced):
         raise no_such_path()
     name = rest[1] if len(rest) > 1 else ""
+    if wrong := wrong_segment(name):
+        raise bad_request(f'Name parameter invalid: "{name}": {", ".join(wrong)}')
     subresource = rest[2] if len(rest) > 2 else ""
     if subresource and subresource not in served.kind.subresources:
         if served.kind.custom and subresource in ("status", "scale"):

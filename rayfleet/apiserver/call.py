@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from rayfleet.apiserver import protobuf
 from rayfleet.apiserver.address import Address
 from rayfleet.apiserver.api import Api
+from rayfleet.apiserver.body import JSON, TooDeep, decoded
 from rayfleet.apiserver.duplicates import doubled
 from rayfleet.apiserver.form import Form, form_of
 from rayfleet.apiserver.kind import Kind
@@ -18,15 +18,10 @@ from rayfleet.apiserver.options import WriteOptions
 from rayfleet.apiserver.record import Obj, Record
 from rayfleet.apiserver.registry import Served
 from rayfleet.apiserver.selectors import Selector, parse
-from rayfleet.apiserver.status_error import Cause, StatusError, bad_request, invalid, not_supported, unsupported_media
+from rayfleet.apiserver.status_error import Cause, StatusError, bad_request, invalid, not_supported
 
-JSON = "application/json"
-UNTOLD = ("", "application/octet-stream")
-"""what clients that say nothing are taken to say"""
-READ = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
-BODY_LIMIT = 3 * 1024 * 1024
-"""as a real API server's"""
-
+DIGITS = 20
+"""of numbers that fit into 64 bits"""
 MANAGER_LIMIT = 128  # bytes
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 WARNINGS_LIMIT = 16
@@ -34,7 +29,7 @@ WARNINGS_LIMIT = 16
 
 
 class Call:
-    __slots__ = ("address", "api", "body", "query", "request")
+    __slots__ = ("address", "api", "body", "parsed", "query", "request")
 
     def __init__(self, api: Api, request: web.Request, address: Address, query: dict[str, str]) -> None:
         self.api = api
@@ -42,6 +37,8 @@ class Call:
         self.address = address
         self.query = query
         self.body = b""
+        self.parsed: Any = None
+        """the body's value, or its refusal, where it was read already"""
 
     @property
     def served(self) -> Served:
@@ -60,14 +57,17 @@ class Call:
         return parse(self.query.get("labelSelector", ""), self.query.get("fieldSelector", ""), self.kind.known_fields)
 
     def flag(self, name: str) -> bool:
-        return self.query.get(name, "") in ("true", "1", "True", "t", "T")
+        """As Kubernetes reads it: whatever is said and is not a no."""
+        return self.query.get(name, "false") not in ("false", "0")
 
     def number(self, name: str) -> int:
         """0 when absent. Raises 400."""
-        try:
-            return int(self.query.get(name) or 0)
-        except ValueError:
-            raise bad_request(f'strconv.ParseInt: parsing "{self.query[name]}": invalid syntax') from None
+        text = self.query.get(name) or "0"
+        if not text.removeprefix("-").isdecimal():
+            raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+        if len(text) > DIGITS or not -(2**63) <= int(text) < 2**63:
+            raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
+        return int(text)
 
     def options(self) -> WriteOptions:
         name = {"POST": "CreateOptions", "PUT": "UpdateOptions"}.get(self.request.method, "PatchOptions")
@@ -85,11 +85,20 @@ class Call:
         options.doubled = doubled(self.body) if options.validation != "Ignore" and "json" in self.request.content_type else []
         return options
 
+    def content(self) -> Any:
+        """The body's value. Raises 400, 413, 415."""
+        if isinstance(self.parsed, StatusError):
+            raise self.parsed
+        return self.parsed if self.parsed is not None else decoded(self.body, self.request.content_type)
+
     def decoded(self) -> Obj:
         """The body as an object. Raises 400, 413."""
-        if len(self.body) > BODY_LIMIT:
-            raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {BODY_LIMIT}")
-        value = decoded(self.body, self.request.content_type)
+        try:
+            value = self.content()
+        except TooDeep as failure:
+            start = self.body[:30].decode(errors="replace")
+            text = f"the object provided is unrecognized (must be of type {self.kind.name}): couldn't get version/kind; "
+            raise bad_request(f"{text}{failure.message} ({start} ...)") from None
         if value is None:
             return {}
         if not isinstance(value, dict):
@@ -114,19 +123,3 @@ class Call:
 def warn(response: web.Response, warnings: Sequence[str]) -> None:
     for warning in warnings[:WARNINGS_LIMIT]:
         response.headers.add("Warning", f"299 - {msgspec.json.encode(warning[:256]).decode()}")
-
-
-def decoded(body: bytes, content_type: str) -> Any:
-    """JSON, or YAML or protobuf where the content type says so. Raises 400, 415."""
-    if content_type not in READ and "json" not in content_type and "yaml" not in content_type and content_type not in UNTOLD:
-        raise unsupported_media(READ)
-    if content_type == protobuf.MEDIA_TYPE:
-        return protobuf.decoded(body)
-    try:
-        if "yaml" in content_type:
-            import yaml
-
-            return yaml.safe_load(body)
-        return msgspec.json.decode(body)
-    except Exception as error:
-        raise bad_request(f"error decoding the body: {error}") from None

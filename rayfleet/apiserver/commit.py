@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 from rayfleet.apiserver.record import Change
@@ -15,26 +16,31 @@ log = logging.getLogger(__name__)
 
 
 class Committer:
-    """Commits what the store has staged, in a thread, while the loop prepares the next batch."""
+    """Commits what the store has staged, in a thread, while the loop prepares the next batch.
 
-    def __init__(self, store: Store, on_failure: Callable[[BaseException], None]) -> None:
+    What the disk refuses is taken back: its writers are told, and reads go on with what is durable.
+    """
+
+    def __init__(self, store: Store) -> None:
         self._store = store
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._batch: asyncio.Task[None] | None = None
-        self._on_failure = on_failure
-        self._failure: BaseException | None = None
+        self._losses = 0
+        self.failure: Exception | None = None
+        """of the last commit"""
 
     async def settled(self) -> None:
         """Returns when everything staged so far is durable and published.
 
         Every answer, of a read too, waits for this: nobody ever sees a state that a crash could take back.
-        Raises StatusError 500 when the disk refused something: memory is then ahead of it for ever.
+        Raises StatusError 500 when the disk refused it; then nothing has changed.
         """
-        wanted = self._store.version
-        while self._store.published < wanted and self._failure is None:
+        wanted, losses = self._store.version, self._losses
+        while self._store.published < wanted:
             await asyncio.shield(self.start())
-        if self._failure is not None:
-            raise StatusError(500, "InternalError", f"the state file cannot be written: {self._failure}")
+            if self._losses != losses:
+                why = f"the state file cannot be written: {self.failure}; nothing was changed, and what is stored can be read"
+                raise StatusError(500, "InternalError", f"Internal error occurred: {why}")
 
     def start(self) -> asyncio.Task[None]:
         if self._batch is None:
@@ -48,22 +54,25 @@ class Committer:
     async def _commit(self) -> None:
         journal = self._store.journal
         assert journal is not None, "an in-memory store publishes at once"
+        changes, rows = self._store.take()
         try:
-            changes, rows = self._store.take()
             if changes:
                 journal.stage(rows, changes[-1].version)
                 await asyncio.get_running_loop().run_in_executor(self._thread, journal.commit)
                 self._store.publish(changes)
-        except Exception as failure:
+                self.failure = None
+        except sqlite3.Error as failure:
             log.critical("the state file cannot be written", exc_info=failure)
-            self._failure = failure
-            self._on_failure(failure)
+            self.failure = failure
+            self._losses += 1
+            journal.rollback()
+            self._store.revert(changes)
         finally:
             self._batch = None
-        if self._failure is None and self._store.published < self._store.version:
+        if self._store.published < self._store.version:
             self.start()
 
     async def close(self) -> None:
-        if self._failure is None:
+        with contextlib.suppress(StatusError):
             await self.settled()
         self._thread.shutdown(wait=True)

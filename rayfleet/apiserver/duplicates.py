@@ -21,15 +21,14 @@ def doubled(body: bytes) -> list[str]:
     """The paths of such members. A body that is no JSON object has none."""
     try:
         value = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+        # Every member has its colon after a quote. As many as there are members: none was lost, which is true of nearly all bodies.
+        if not isinstance(value, dict) or body.count(b'":') == _count(value):
+            return []
+        found: list[str] = []
+        _collect(json.loads(body, object_pairs_hook=_Members), "", found)
+    except (msgspec.DecodeError, RecursionError):
+        # Who decodes the body will say what is wrong with it.
         return []
-    if not isinstance(value, dict):
-        return []
-    # Every member has its colon after a quote. As many as there are members: none was lost, which is true of nearly all bodies.
-    if body.count(b'":') == _count(value):
-        return []
-    found: list[str] = []
-    _collect(json.loads(body, object_pairs_hook=_Members), "", found)
     return found
 
 

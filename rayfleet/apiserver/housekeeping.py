@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Callable
 
 from rayfleet.apiserver import custom, ending, endpoint_slices, garbage, job_controller, quota
 from rayfleet.apiserver.api import Api
@@ -21,13 +22,16 @@ EVENT_SECONDS = 3600.0
 """as the API server's --event-ttl"""
 SWEEP_SECONDS = 60.0
 BATCH = 100
+PAUSE_SECONDS = 5.0
 
 
 class Housekeeping:
     """Follows the store and works through what has become due: in the background, or by `settle()` without an event loop."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, healthy: Callable[[], bool] = lambda: True) -> None:
+        """`healthy`: whether what is written is likely to last. If not, there is a pause between two attempts."""
         self._api = api
+        self._healthy = healthy
         self._due: OrderedDict[Key, None] = OrderedDict()
         self._events: OrderedDict[Key, float] = OrderedDict()
         self._selectors = endpoint_slices.Selectors()
@@ -138,7 +142,7 @@ class Housekeeping:
 
     def _schedule(self) -> None:
         if self._due and self._next is None and self._loop is not None:
-            self._next = self._loop.call_soon(self._run)
+            self._next = self._loop.call_soon(self._run) if self._healthy() else self._loop.call_later(PAUSE_SECONDS, self._run)
 
     def _run(self) -> None:
         self._next = None

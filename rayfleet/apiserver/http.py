@@ -12,14 +12,15 @@ from rayfleet.apiserver import address, deletion, writing
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.auth import Tokens, User
 from rayfleet.apiserver.authorization import authorize
-from rayfleet.apiserver.call import BODY_LIMIT, JSON, Call, decoded, warn
+from rayfleet.apiserver.body import BODY_LIMIT, JSON, parsed, too_large
+from rayfleet.apiserver.call import Call, warn
 from rayfleet.apiserver.commit import Committer
 from rayfleet.apiserver.housekeeping import Housekeeping
 from rayfleet.apiserver.impersonation import impersonated
 from rayfleet.apiserver.patching import apply_patch
 from rayfleet.apiserver.reading import Snapshots, get, list_objects
 from rayfleet.apiserver.record import encode
-from rayfleet.apiserver.status_error import StatusError, method_not_allowed
+from rayfleet.apiserver.status_error import StatusError, bad_request, method_not_allowed
 from rayfleet.apiserver.streaming import STREAMED, stream
 from rayfleet.apiserver.subresources import post_subresource
 from rayfleet.apiserver.watching import Watches, watch
@@ -29,21 +30,24 @@ log = logging.getLogger(__name__)
 
 EVERYBODY = User("system:admin", ("system:masters",), trusted=True)
 """where no tokens are asked for"""
+BODY_SECONDS = 60.0
+"""as Kubernetes gives a whole request"""
 OPEN = frozenset({"/healthz", "/readyz", "/livez"})
 
 Handler = Callable[[Call], Awaitable[web.StreamResponse]]
 
 
 class Http:
-    """`tokens` None lets everybody in: for tests in one process only."""
+    """`tokens` None lets everybody in: for tests in one process only. `patience`: seconds in which a body has to come."""
 
-    def __init__(self, api: Api, tokens: Tokens | None, on_failure: Callable[[BaseException], None]) -> None:
+    def __init__(self, api: Api, tokens: Tokens | None, patience: float = BODY_SECONDS) -> None:
         self._api = api
         self._tokens = tokens
         self._snapshots = Snapshots()
         self._watches = Watches()
-        self._housekeeping = Housekeeping(api)
-        self._committer = Committer(api.store, on_failure)
+        self._patience = patience
+        self._committer = Committer(api.store)
+        self._housekeeping = Housekeeping(api, healthy=lambda: self._committer.failure is None)
         self._website = Website(api, tokens)
         self._verbs: dict[str, Handler] = {
             "GET": self._get,
@@ -54,7 +58,7 @@ class Http:
         }
 
     def app(self) -> web.Application:
-        app = web.Application(client_max_size=BODY_LIMIT + 1024)
+        app = web.Application(client_max_size=BODY_LIMIT)
         app.router.add_route("*", "/{path:.*}", self.handle)
         app.on_startup.append(self._start)
         app.on_shutdown.append(self._stop)
@@ -85,8 +89,7 @@ class Http:
             warn(response, error.warnings)
             return response
         except web.HTTPRequestEntityTooLarge:
-            refusal = StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {BODY_LIMIT}")
-            return web.Response(body=refusal.body(), status=413, content_type=JSON)
+            return web.Response(body=too_large().body(), status=413, content_type=JSON)
         except (asyncio.CancelledError, ConnectionResetError):
             raise
         except Exception as failure:
@@ -102,17 +105,30 @@ class Http:
         if self._tokens is not None:
             user = self._tokens.authenticate(self._api, request.headers.get("Authorization", ""))
             user = impersonated(self._api, user, request.headers)
-        body = await request.read() if request.can_read_body else b""
+        body = await self._body(request) if request.can_read_body else b""
         if (page := self._website.page(request, body, user)) is not None:
             return page
         call = Call(self._api, request, address.parse(self._api.registry, path), dict(request.query) if request.query_string else {})
-        call.body = body
+        call.body, call.parsed = body, await parsed(body, request.content_type)
         authorize(call, user)
         try:
             return await self._served(call)
         except StatusError as refusal:
             refusal.warnings = [*refusal.warnings, *call.deprecations()]
             raise
+
+    async def _body(self, request: web.Request) -> bytes:
+        """Raises 400 (broken off), 413, 504 (not here in time)."""
+        if (request.content_length or 0) > BODY_LIMIT:
+            raise too_large()
+        try:
+            async with asyncio.timeout(self._patience):
+                return await request.read()
+        except TimeoutError:
+            why = "Timeout: request did not complete within the allotted timeout"
+            raise StatusError(504, "Timeout", why) from None
+        except web.RequestPayloadError as failure:
+            raise bad_request(f"error reading the body: {failure}") from None
 
     async def _served(self, call: Call) -> web.StreamResponse:
         if call.address.subresource == "proxy":
@@ -165,7 +181,7 @@ class Http:
         return apply_patch(call)
 
     async def _delete(self, call: Call) -> web.StreamResponse:
-        body = decoded(call.body, call.request.content_type) if call.body else {}
+        body = call.content() if call.body else {}
         options = deletion.options_from(body if isinstance(body, dict) else {}, call.query)
         if call.address.subresource:
             raise method_not_allowed()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+log = logging.getLogger(__name__)
 
 Row = tuple[str, str, str, int, bytes | None]
 """resource, namespace, name, version, JSON (None: deleted)."""
@@ -17,10 +21,39 @@ CREATE TABLE IF NOT EXISTS clock (id INTEGER PRIMARY KEY CHECK (id = 0), version
 """
 
 
+COPY_LIMIT = 64 << 20
+"""bytes; the copy of a larger file would be waited for"""
+
+
+class Damaged(Exception):
+    """A file that is not what was written. The text says how to restore it."""
+
+    def __init__(self, path: Path, why: object) -> None:
+        copy = copy_of(path)
+        known = f"put the copy that was made at the last start in its place (mv {copy} {path}; what was written since is lost), "
+        super().__init__(
+            f"{path} is damaged: {why}. Nothing was changed. To restore it, first rm -f {path}-wal {path}-shm, then "
+            + (known if copy.exists() else "")
+            + f"save what can be read (sqlite3 {path} .recover | sqlite3 NEW), or begin anew (rayfleet down --delete-data)"
+        )
+
+
+def copy_of(path: Path) -> Path:
+    return path.with_name(path.name + ".copy")
+
+
 class Journal:
-    """Raises sqlite3.Error when the file cannot be read or written; sqlite3.OperationalError (locked) when another server holds it."""
+    """Raises sqlite3.Error when the file cannot be read or written; sqlite3.OperationalError (locked) when another server holds it.
+
+    Raises Damaged when it is no such file.
+    """
 
     def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._undamaged():
+            self._open(path)
+
+    def _open(self, path: Path) -> None:
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0.5)
         # Exclusive: a second server on the same state would hand out the same versions.
         self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -32,11 +65,37 @@ class Journal:
         self._db.execute("COMMIT")
 
     def version(self) -> int:
-        row = self._db.execute("SELECT version FROM clock").fetchone()
+        with self._undamaged():
+            row = self._db.execute("SELECT version FROM clock").fetchone()
         return int(row[0]) if row else 0
 
     def rows(self) -> Iterator[tuple[str, str, str, int, bytes]]:
-        yield from self._db.execute("SELECT resource, namespace, name, version, data FROM objects ORDER BY version")
+        """Raises Damaged."""
+        with self._undamaged():
+            yield from self._db.execute("SELECT resource, namespace, name, version, data FROM objects ORDER BY version")
+
+    @contextmanager
+    def _undamaged(self) -> Iterator[None]:
+        """Raises Damaged for what is wrong with the file, not with the disk or another server."""
+        try:
+            yield
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as failure:
+            raise Damaged(self.path, failure) from failure
+
+    def keep_copy(self) -> None:
+        """Beside the file, for the day on which it is damaged. A disk that is full is no reason not to start."""
+        copy, draft = copy_of(self.path), copy_of(self.path).with_suffix(".new")
+        if self.path.stat().st_size > COPY_LIMIT:
+            return
+        try:
+            draft.unlink(missing_ok=True)
+            self._db.execute("VACUUM INTO ?", (str(draft),))
+            draft.replace(copy)
+        except (sqlite3.Error, OSError) as failure:
+            log.warning("no copy of %s was made: %s", self.path, failure)
+            draft.unlink(missing_ok=True)
 
     def stage(self, rows: Sequence[Row], version: int) -> None:
         """Opens a transaction with these rows in it. Cheap (memory only); `commit` makes it durable."""
@@ -54,6 +113,11 @@ class Journal:
     def commit(self) -> None:
         """Blocks until the disk has it. May run in another thread than `stage`, never at the same time."""
         self._db.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Of a transaction that could not be committed; SQLite may have done so itself."""
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
 
     def close(self) -> None:
         self._db.close()

@@ -9,6 +9,9 @@ from rayfleet.apiserver.status_error import Cause, invalid, not_allowed, not_sup
 _MATCHES = ("Exact", "NotOlderThan", "")
 
 
+_DIGITS = 20
+
+
 def check_list_options(query: Mapping[str, str]) -> None:
     """Raises 422."""
     watching = query.get("watch", "") in ("true", "1", "True", "t", "T")
@@ -45,3 +48,11 @@ def _check_initial(query: Mapping[str, str], watching: bool) -> list[Cause]:
     if query.get("resourceVersionMatch") != "NotOlderThan":
         return [not_allowed("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")]
     return []
+
+
+def wrong_version(text: str) -> str:
+    """What is wrong with a `resourceVersion`; empty when nothing is."""
+    if not text or (text.isdecimal() and len(text) <= _DIGITS and int(text) < 2**64):
+        return ""
+    why = "value out of range" if text.isdecimal() else "invalid syntax"
+    return f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {why}'

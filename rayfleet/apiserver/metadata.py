@@ -129,17 +129,23 @@ def _check_prefix(prefix: str | None, rule: str) -> list[Cause]:
     return [invalid_value(cause.field, prefix, cause.message.split(": ", 2)[2]) for cause in wrong]
 
 
+def wrong_segment(name: str) -> list[str]:
+    """Why a name cannot be part of a path."""
+    if name in (".", ".."):
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{sign}'" for sign in "/%" if sign in name]
+
+
 def check_name(path: str, name: Any, rule: str) -> list[Cause]:
     if not isinstance(name, str) or not name:
         return [required(path, "name or generateName is required" if path == "metadata.name" else "")]
     if rule == "path":
-        wrong = name in (".", "..") or "/" in name or "%" in name
-        return [invalid_value(path, name, "may not be '.', '..' or contain '/' or '%'")] if wrong else []
+        return [invalid_value(path, name, wrong) for wrong in wrong_segment(name)]
     pattern, limit, text = _RULES[rule]
     causes = []
     if len(name) > limit:
         causes.append(invalid_value(path, name, f"must be no more than {limit} characters"))
-    if rule in ("label", "service") and "." in name:
+    if rule in ("label", "service") and "." in name and pattern.fullmatch(name.replace(".", "")):
         causes.append(invalid_value(path, name, "must not contain dots"))
     elif not pattern.fullmatch(name):
         causes.append(invalid_value(path, name, text))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from rayfleet.apiserver.body import BODY_LIMIT, check_depth
+from rayfleet.apiserver.record import encode
 from rayfleet.apiserver.status_error import StatusError, bad_request, patch_refused
 
 OPERATIONS_LIMIT = 10_000
@@ -28,13 +30,19 @@ def edited(target: Any, operations: Any) -> Any:
     if not isinstance(operations, list):
         raise bad_request("error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp")
     if len(operations) > OPERATIONS_LIMIT:
-        text = f"The allowed maximum operations in a JSON patch is {OPERATIONS_LIMIT}, got {len(operations)}"
+        text = f"Request entity too large: The allowed maximum operations in a JSON patch is {OPERATIONS_LIMIT}, got {len(operations)}"
         raise StatusError(413, "RequestEntityTooLarge", text)
-    document = {"": copy.deepcopy(target)}
+    document, copied = {"": copy.deepcopy(target)}, 0
     for operation in operations:
         if not isinstance(operation, dict) or not isinstance(operation.get("path"), str):
             raise bad_request("a JSON patch operation is an object with op and path")
+        if operation.get("op") == "copy":
+            # Each may double what there is.
+            copied += len(encode(_get(document, _pointer(str(operation.get("from", ""))))))
+            if copied > BODY_LIMIT:
+                raise patch_refused()
         _operate(document, operation)
+    check_depth(document)
     return document[""]
 
 

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from rayfleet.apiserver import writing
 from rayfleet.apiserver.applying import apply
-from rayfleet.apiserver.call import Call, decoded
+from rayfleet.apiserver.call import Call
 from rayfleet.apiserver.patch import edited, merged
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.status_error import StatusError, bad_request, invalid, not_allowed, unsupported_media
@@ -27,9 +27,13 @@ def apply_patch(call: Call) -> web.Response:
     if media not in accepted:
         raise unsupported_media(accepted)
     try:
-        body = decoded(call.body, media)
+        body = call.content()
     except StatusError as failure:
-        raise bad_request("invalid JSON patch") from failure
+        if failure.code == 413:
+            raise
+        excessive = "excessive aliasing" in failure.message
+        text = "error encoding patch: yaml: document contains excessive aliasing" if excessive else "invalid JSON patch"
+        raise bad_request(text) from failure
     if media == APPLY_PATCH:
         return apply(call, body)
     options = call.options()

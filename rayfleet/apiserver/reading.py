@@ -13,7 +13,7 @@ import msgspec
 from aiohttp import web
 
 from rayfleet.apiserver.call import Call
-from rayfleet.apiserver.list_options import check_list_options
+from rayfleet.apiserver.list_options import check_list_options, wrong_version
 from rayfleet.apiserver.record import Record
 from rayfleet.apiserver.status_error import StatusError, bad_request, expired
 from rayfleet.apiserver.writing import require_found
@@ -105,9 +105,9 @@ def _space(call: Call) -> str | None:
 def _check_version(call: Call) -> None:
     """This server always answers with the newest state, so only an exact older version and a future one cannot be served."""
     check_list_options(call.query)
-    if (text := call.query.get("resourceVersion", "")) and not text.isdecimal():
-        why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        raise bad_request(f"invalid resource version: {why}")
+    call.number("timeoutSeconds")
+    if wrong := wrong_version(call.query.get("resourceVersion", "")):
+        raise bad_request(f"invalid resource version: {wrong}")
     wanted, newest = call.number("resourceVersion"), call.api.store.version
     if wanted > newest:
         raise StatusError(504, "Timeout", f"Too large resource version: {wanted}, current: {newest}", {"retryAfterSeconds": 1})

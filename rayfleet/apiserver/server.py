@@ -15,7 +15,7 @@ from rayfleet.apiserver.account_token import new_key
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.auth import Tokens
 from rayfleet.apiserver.bootstrap import open_api
-from rayfleet.apiserver.http import Http
+from rayfleet.apiserver.http import BODY_SECONDS, Http
 from rayfleet.apiserver.store import Store
 
 STATE_FILE, KEY_FILE = "state.sqlite", "service-account.key"
@@ -45,23 +45,26 @@ class ApiServerSettings:
 class ApiServer:
     """The server without a process of its own. `tokens` None lets everybody in: for tests in one process."""
 
-    def __init__(self, store: Store, *, tokens: Tokens | None = None, api: Api | None = None) -> None:
+    def __init__(self, store: Store, *, tokens: Tokens | None = None, api: Api | None = None, patience: float = BODY_SECONDS) -> None:
         self.api = api or open_api(store)
-        self.failed = asyncio.Event()
-        self._http = Http(self.api, tokens, lambda failure: self.failed.set())
+        self._http = Http(self.api, tokens, patience)
 
     def app(self) -> web.Application:
         return self._http.app()
 
 
 async def serve(settings: ApiServerSettings, *, ready: Callable[[], None] = lambda: None) -> None:
-    """Serves until SIGTERM or SIGINT. Raises OSError (address in use), sqlite3.Error (state unusable), RuntimeError (state lost)."""
+    """Serves until SIGTERM or SIGINT. Raises OSError (address in use), sqlite3.Error (state in use), Damaged (state unreadable)."""
     settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
     authority = settings.authority.read_text() if settings.authority else ""
     store = Store(settings.state / STATE_FILE, window=settings.window)
     api = open_api(store, authority=authority, key=_key(settings.state), kubelet_token=settings.kubelet_token)
+    if store.journal is not None:
+        store.journal.keep_copy()
     server = ApiServer(api.store, tokens=Tokens(settings.tokens), api=api)
-    runner = web.AppRunner(server.app(), access_log=None, handler_cancellation=True, shutdown_timeout=2.0)
+    # Kubernetes reads no compressed bodies, and a small one can become a large one.
+    quiet = {"access_log": None, "handler_cancellation": True, "auto_decompress": False}
+    runner = web.AppRunner(server.app(), shutdown_timeout=2.0, **quiet)
     await runner.setup()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -70,14 +73,9 @@ async def serve(settings: ApiServerSettings, *, ready: Callable[[], None] = lamb
     try:
         await _listen(runner, settings)
         ready()
-        ends = [loop.create_task(stop.wait()), loop.create_task(server.failed.wait())]
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        for end in ends:
-            end.cancel()
+        await stop.wait()
     finally:
         await runner.cleanup()
-    if server.failed.is_set():
-        raise RuntimeError("the state file could not be written")
 
 
 def _key(state: Path) -> bytes:

@@ -83,6 +83,8 @@ class Shape:
                     value[key] = self._quantity(member)
         elif wanted in _PYTHON:
             fits = isinstance(value, _PYTHON[wanted]) and (not isinstance(value, bool) or wanted in "bB")
+            if wanted in "iI" and isinstance(value, float) and value.is_integer():
+                raise self._mistyped(value, self._go(wanted), field, f"number {int(value)}")
             self._require(fits, value, self._go(wanted), field)
         else:
             self._require(isinstance(value, dict), value, self._go(wanted), field)
@@ -99,11 +101,11 @@ class Shape:
         if not fits:
             raise self._mistyped(value, wanted, field)
 
-    def _mistyped(self, value: Any, wanted: str, field: str) -> StatusError:
-        found = (
+    def _mistyped(self, value: Any, wanted: str, field: str, found: str = "") -> StatusError:
+        found = found or (
             "object" if isinstance(value, dict) else "array" if isinstance(value, list) else "string" if isinstance(value, str) else "bool"
         )
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if found == "bool" and not isinstance(value, bool):
             found = "number"
         problem = f"json: cannot unmarshal {found} into Go struct field {field} of type {wanted}"
         return bad_request(f'{self._root} in version "v1" cannot be handled as a {self._root}: {problem}')

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from rayfleet.apiserver.journal import Journal, Row
+from rayfleet.apiserver.journal import Damaged, Journal, Row
 from rayfleet.apiserver.record import ADDED, DELETED, MODIFIED, Change, Obj, Record, encode
 from rayfleet.apiserver.window import Window
 
@@ -44,7 +44,10 @@ class Store:
             return
         for resource, namespace, name, version, data in self.journal.rows():
             bare = Record(resource, namespace, name, version, "", data, {}, {}, ())
-            self._keep(self._indexed(resource, namespace, name, version, data, bare.decode()))
+            try:
+                self._keep(self._indexed(resource, namespace, name, version, data, bare.decode()))
+            except (ValueError, LookupError, TypeError, AttributeError) as failure:
+                raise Damaged(self.journal.path, f"{resource} {namespace}/{name}: {failure}") from failure
 
     def get(self, resource: str, namespace: str, name: str) -> Record | None:
         return self._tables.get(resource, {}).get(namespace, {}).get(name)
@@ -131,6 +134,20 @@ class Store:
             for watcher in tuple(self._watchers.get(change.record.resource, ())):
                 watcher.offer(change)
 
+    def revert(self, changes: list[Change]) -> None:
+        """Takes back what could not be made durable, and all that was staged upon it. Who follows the store sees it undone, last first."""
+        undone, self._staged = [*changes, *self._staged], []
+        for change in reversed(undone):
+            before = change.previous
+            if change.type != DELETED:
+                self._forget(change.record)
+            if before is not None:
+                self._keep(before)
+            back = Change(DELETED, change.record, change.record) if before is None else Change(MODIFIED, before, change.record)
+            self._tell(Change(ADDED, before) if before is not None and change.type == DELETED else back)
+        # These versions are never used: nobody saw them.
+        self.published = self.version
+
     def flush(self) -> None:
         """Commits and publishes now, blocking: for use without an event loop."""
         changes, rows = self.take()
@@ -148,6 +165,9 @@ class Store:
         self._staged.append(change)
         if self.journal is None:
             self.publish(self.take()[0])
+        self._tell(change)
+
+    def _tell(self, change: Change) -> None:
         for listener in self.on_stage:
             listener(change)
 

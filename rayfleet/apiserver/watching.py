@@ -12,7 +12,7 @@ from aiohttp import web
 
 from rayfleet.apiserver.call import Call
 from rayfleet.apiserver.form import partial, presented
-from rayfleet.apiserver.list_options import check_list_options
+from rayfleet.apiserver.list_options import check_list_options, wrong_version
 from rayfleet.apiserver.record import ADDED, DELETED, MODIFIED, Change, Record
 from rayfleet.apiserver.status_error import StatusError, expired
 from rayfleet.apiserver.table import table_head
@@ -143,9 +143,9 @@ def _begin(call: Call, subscription: Watch) -> bool:
     store, wanted = call.api.store, call.query.get("resourceVersion", "")
     initial = call.flag("sendInitialEvents")
     check_list_options(call.query)
-    if wanted and not wanted.isdecimal():
-        text = f'resourceVersion: Invalid value: "{wanted}": strconv.ParseUint: parsing "{wanted}": invalid syntax'
-        raise StatusError(500, "", text)
+    if wrong := wrong_version(wanted):
+        raise StatusError(500, "", wrong)
+    call.number("timeoutSeconds")
     if initial or ("sendInitialEvents" not in call.query and wanted in ("", "0")):
         subscription.seen = store.version
         subscription.offer_initial(store.select(call.kind.resource, call.address.namespace if call.kind.namespaced else None))

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.auth import Tokens, User, review_access, review_self, review_token
-from rayfleet.apiserver.call import JSON, decoded
+from rayfleet.apiserver.body import JSON, decoded
 from rayfleet.apiserver.discovery import Discovery
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.status_error import bad_request, method_not_allowed

@@ -57,6 +57,7 @@ def apiserver(state: str | None) -> None:
     Example:
       rayfleet internal apiserver --state DIR
     """
+    from rayfleet.apiserver.journal import Damaged
     from rayfleet.apiserver.server import ApiServerSettings, serve
     from rayfleet.local.credentials import token_of, tokens
 
@@ -70,7 +71,10 @@ def apiserver(state: str | None) -> None:
         tokens=tokens(place),
         kubelet_token=token_of(place, "admin"),
     )
-    asyncio.run(serve(settings))
+    try:
+        asyncio.run(serve(settings))
+    except Damaged as failure:
+        raise SystemExit(str(failure)) from failure
 
 
 @command.command()

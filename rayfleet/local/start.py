@@ -126,6 +126,12 @@ def start_door(state: State, say: Say) -> door.Record:
     raise NotUp(f"the door did not open; its log is {state.log('door')}")
 
 
+def told(log: Path) -> str:
+    """Where a log is, and how it ends: most often that says why."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return f"its log, {log}, ends: {lines[-1]}" if lines else f"its log is {log}"
+
+
 async def api_answers(state: State, kubeconfig: Path) -> None:
     """Wait until the fleet's API server, reached by that kubeconfig, says that it is ready. Raises NotUp."""
     deadline = time.monotonic() + API_IN
@@ -136,5 +142,5 @@ async def api_answers(state: State, kubeconfig: Path) -> None:
                 return
             except ApiError as error:
                 if time.monotonic() > deadline:
-                    raise NotUp(f"the API server does not answer ({error}); its log is {state.log('apiserver')}") from error
+                    raise NotUp(f"the API server does not answer ({error}); {told(state.log('apiserver'))}") from error
             await asyncio.sleep(STEP)

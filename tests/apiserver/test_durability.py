@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
 import sqlite3
 import ssl
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,10 +18,10 @@ import aiohttp
 import pytest
 from aiohttp.test_utils import TestServer
 
-from rayfleet.apiserver.journal import Journal
-from rayfleet.apiserver.server import ApiServer
+from rayfleet.apiserver.journal import Damaged, Journal, Row, copy_of
+from rayfleet.apiserver.server import ApiServer, ApiServerSettings, serve
 from rayfleet.apiserver.store import Store
-from tests.apiserver.manifests import CONFIGMAPS, configmap, owner
+from tests.apiserver.manifests import BOATS, CONFIGMAPS, DEFINITIONS, boats, configmap, owner
 from tests.apiserver.peer import Peer, take, until
 from tests.kube.certificates import Authority
 
@@ -151,29 +152,99 @@ async def test_https_is_spoken_with_the_given_certificate(tmp_path: Path) -> Non
         assert (await answer.json())["metadata"]["name"] == "default"
 
 
-async def test_a_disk_that_refuses_a_write_stops_the_server_and_acknowledges_nothing(tmp_path: Path) -> None:
-    class FullDisk(Journal):
-        full = False
+class FullDisk(Journal):
+    """Refuses to write where `full` says: when rows are put in, or when they are to be made durable."""
 
-        def commit(self) -> None:
-            if self.full:
-                raise sqlite3.OperationalError("database or disk is full")
-            super().commit()
+    full = ""
 
+    def stage(self, rows: Sequence[Row], version: int) -> None:
+        if self.full == "stage":
+            raise sqlite3.OperationalError("database or disk is full")
+        super().stage(rows, version)
+
+    def commit(self) -> None:
+        if self.full == "commit":
+            raise sqlite3.OperationalError("database or disk is full")
+        super().commit()
+
+
+@pytest.mark.parametrize("moment", ["stage", "commit"])
+async def test_a_full_disk_refuses_writes_and_nothing_else(tmp_path: Path, moment: str) -> None:
     store = Store(tmp_path / "state.sqlite")
     assert store.journal is not None
     store.journal.__class__ = FullDisk
-    server = ApiServer(store)
-    host = TestServer(server.app())
+    host = TestServer(ApiServer(store).app())
     await host.start_server()
     peer = Peer(str(host.make_url("/")))
-    assert (await peer.create(CONFIGMAPS, configmap("before"))).status == 201
-    FullDisk.full = True
-    assert (await peer.create(CONFIGMAPS, configmap("a"))).status == 500
-    assert (await peer.get(f"{CONFIGMAPS}/a")).status == 500
-    assert server.failed.is_set()
+    before = await peer.create(CONFIGMAPS, configmap("before", {"k": "1"}))
+    service = {"metadata": {"name": "s"}, "spec": {"clusterIP": "10.96.0.77", "ports": [{"port": 80}]}}
+    events = peer.watch(f"{CONFIGMAPS}?watch=1&resourceVersion={before.meta['resourceVersion']}")
+    store.journal.full = moment
+    for refused in (
+        await peer.create(CONFIGMAPS, configmap("a")),
+        await peer.patch(f"{CONFIGMAPS}/before", {"data": {"k": "2"}}),
+        await peer.delete(f"{CONFIGMAPS}/before"),
+        await peer.create("/api/v1/namespaces/default/services", service),
+        await peer.create(DEFINITIONS, boats()),
+    ):
+        assert (refused.status, refused.body["reason"]) == (500, "InternalError")
+        assert "database or disk is full" in refused.body["message"]
+    assert (await peer.get(f"{CONFIGMAPS}/before")).body == before.body
+    assert (await peer.get(f"{CONFIGMAPS}/a")).status == 404
+    assert (await peer.get(BOATS)).status == 404
+    store.journal.full = ""
+    assert (await peer.patch(f"{CONFIGMAPS}/before", {"data": {"k": "3"}})).status == 200
+    assert (await peer.create("/api/v1/namespaces/default/services", service)).status == 201  # its address was given back
+    assert (await peer.create(DEFINITIONS, boats())).status == 201
+    # Nobody was told of what did not come to be.
+    (event,) = await take(events, 1)
+    assert event["object"]["data"] == {"k": "3"}
+    kept = {record.name: record.version for record in store.select("configmaps", "default")}
     await peer.close()
     await host.close()
+    again = Store(tmp_path / "state.sqlite")
+    again.load(lambda resource, obj: {})
+    assert {record.name: record.version for record in again.select("configmaps", "default")} == kept
+    again.close()
+
+
+def of_rubbish(path: Path) -> None:
+    path.write_bytes(b"this is no database " * 500)
+
+
+def without_its_middle(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+
+
+def with_an_object_that_is_none(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE objects SET data = ? WHERE name = 'a'", (b'{"metadata":',))
+
+
+@pytest.mark.parametrize("damage", [of_rubbish, without_its_middle, with_an_object_that_is_none])
+async def test_a_damaged_file_is_not_served_and_its_copy_restores_it(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    file, port = tmp_path / "state.sqlite", free_port()
+    store = Store(file)
+    record = store.put("configmaps", "default", "a", {"metadata": {"name": "a", "uid": "1"}})
+    store.flush()
+    store.close()
+    async with running(tmp_path, port) as process:  # makes the copy
+        process.terminate()
+        await asyncio.wait_for(process.wait(), 20)
+    damage(file)
+    damaged = file.read_bytes()
+    with pytest.raises(Damaged, match=r"is damaged.*mv .*state.sqlite.copy .*--delete-data"):
+        await asyncio.wait_for(serve(ApiServerSettings(tmp_path)), 20)
+    if damage is not with_an_object_that_is_none:
+        assert file.read_bytes() == damaged
+    for name in ("state.sqlite-wal", "state.sqlite-shm"):
+        (tmp_path / name).unlink(missing_ok=True)
+    copy_of(file).replace(file)
+    again = Store(file)
+    again.load(lambda resource, obj: {})
+    assert again.get("configmaps", "default", "a") == record
+    again.close()
 
 
 def test_two_servers_cannot_share_one_state(tmp_path: Path) -> None:

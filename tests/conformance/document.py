@@ -25,6 +25,15 @@ Server-side apply keeps `metadata.managedFields` from the first apply on: an obj
 stood on it then belongs to `before-first-apply`. Conflicts, `force`, shared fields and the removal of what is left out are as
 in Kubernetes.
 
+## What it bears
+
+Bodies of at most 3 MiB and 200 objects in one another (Kubernetes: 10,000), which have to be there within a minute; compressed ones are not
+opened, long YAML is read beside the loop. All CEL rules that judge one write have 1,000,000 units, as Kubernetes gives each; patterns
+are searched in linear time. Where the disk refuses a write, nothing of it stays, the writer is told (500), and reads go on. A damaged state
+file is not served: the log, and `rayfleet up`, say how to restore it; a copy is made at each start (up to 64 MiB).
+
+## How it is compared
+
     pytest tests/conformance                    # against what the real server answered when it was recorded
     make testbed && pytest tests/conformance    # and against the real server itself
     python -m tests.conformance.look            # every difference that is left

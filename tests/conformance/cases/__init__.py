@@ -12,6 +12,7 @@ from tests.conformance.cases import (
     discovery,
     events,
     garbage,
+    hostile,
     jobs,
     lists,
     objects,
@@ -29,6 +30,7 @@ TOPICS: dict[str, list[Case]] = {
     "discovery": discovery.CASES,  # first, before other cases add kinds
     "objects": objects.CASES,
     "refusals": refusals.CASES,
+    "hostile": hostile.CASES,
     "writes": writes.CASES,
     "patches": patches.CASES,
     "apply": apply.CASES,
