@@ -1,0 +1,14 @@
+"""Which node each Pod goes to, and what becomes of Pods whose node is lost: for API servers that bring no scheduler of their own.
+
+    amounts     what Pods ask for, nodes have, and is left                        pure
+    selection   node selectors, required node affinity                            pure
+    taints      taints and tolerations                                            pure
+    fit         why a Pod cannot be on a node                                     pure
+    decide      a node for each waiting Pod, or the sentence of why there is none pure
+    loss        nodes that are silent: conditions, taints, Pods to evict          pure
+    objects     what is watched of nodes and leases
+    scheduler   carries out what `decide` says
+    node_controller  carries out what `loss` says
+
+Reasons are worded as kube-scheduler 1.37 words them. Nobody is preempted: a Pod of high priority only comes first.
+"""

@@ -1,0 +1,52 @@
+"""Does a node have what a Pod's nodeSelector and required node affinity ask for?
+
+Source: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def selected(spec: Mapping[str, Any], name: str, labels: Mapping[str, str]) -> bool:
+    """`name` and `labels` are the node's."""
+    if any(labels.get(key) != value for key, value in (spec.get("nodeSelector") or {}).items()):
+        return False
+    required = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED)
+    if not required:
+        return True
+    return any(holds(term, name, labels) for term in required.get("nodeSelectorTerms") or ())
+
+
+def holds(term: Mapping[str, Any], name: str, labels: Mapping[str, str]) -> bool:
+    """All of a term's expressions; an empty term is true of no node."""
+    by_label, by_field = term.get("matchExpressions") or (), term.get("matchFields") or ()
+    if not by_label and not by_field:
+        return False
+    return all(true_of(one, labels) for one in by_label) and all(true_of(one, {"metadata.name": name}) for one in by_field)
+
+
+def true_of(expression: Mapping[str, Any], values: Mapping[str, str]) -> bool:
+    value, wanted = values.get(expression["key"]), list(expression.get("values") or ())
+    match expression["operator"]:
+        case "In":
+            return value in wanted
+        case "NotIn":
+            return value not in wanted
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt" as order:
+            return value is not None and compared(value, wanted[0], order)
+    return False
+
+
+def compared(value: str, bound: str, order: str) -> bool:
+    try:
+        return int(value) > int(bound) if order == "Gt" else int(value) < int(bound)
+    except ValueError:
+        return False
