@@ -1,7 +1,7 @@
 """The kubelet: Pods as processes of this machine, each in namespaces of its own, in one network that no packet leaves.
 
     kubelet     puts the parts together and runs them
-    pods        which Pods are ours; binds, starts and ends a worker for each
+    pods        which Pods are ours; starts and ends a worker for each
     worker      one Pod: sync, start, probe, end
     steps       what to start next, and when to try again                         pure
     status      what the API is told                                              pure
@@ -29,7 +29,7 @@
     passage     streams and sockets that a shim hands over
     remote_command  exec and attach over WebSocket
     port_forward    connections to a Pod's ports over WebSocket
-    node        registers the node, renews its lease
+    nodes       the nodes that this process stands for;  node  what is told of one
     hollow      a kubelet without processes, for benches and tests
 
 The state directory: `pods/UID/` with `pod.json` (whose it is, its address and link), `sandbox.json`, `shim.sock`, `shim.log`, `hosts`,

@@ -21,8 +21,8 @@ LONGEST_NOTE = 1024  # characters; the API refuses more
 
 
 class Events:
-    def __init__(self, client: Client, node: str) -> None:
-        self.client, self.node = client, node
+    def __init__(self, client: Client, instance: str, controller: str = "rayfleet-kubelet") -> None:
+        self.client, self.instance, self.controller = client, instance, controller
         self.told: dict[str, tuple[int, float]] = {}  # name of the Event -> (times it happened, when it was last written)
         self.tasks: set[asyncio.Task[None]] = set()
 
@@ -62,8 +62,8 @@ class Events:
             "kind": EVENTS.kind,
             "metadata": {"name": name, "namespace": meta.namespace},
             "eventTime": now,
-            "reportingController": "rayfleet-kubelet",
-            "reportingInstance": self.node,
+            "reportingController": self.controller,
+            "reportingInstance": self.instance,
             "action": reason,
             "reason": reason,
             "note": note[:LONGEST_NOTE],

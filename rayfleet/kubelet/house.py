@@ -28,7 +28,7 @@ class House:
     network: Network
     events: Events
     web: aiohttp.ClientSession  # for probes; connections are not kept, as a probe must prove that a new one is accepted
-    allocatable: Mapping[str, str]
+    capacity: Mapping[str, str]  # of each node
     images: Images
     starting: asyncio.Semaphore  # sandboxes made at the same time: more only wait for each other's processors
 

@@ -7,15 +7,13 @@ import contextlib
 import logging
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 
 import aiohttp
 
-from rayfleet.api.meta import PODS, SERVICES
+from rayfleet.api.meta import NODES, PODS, SERVICES
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
-from rayfleet.kube.errors import ServerError, TooManyRequests, Unreachable
 from rayfleet.kubelet import node, substitutes
 from rayfleet.kubelet.clusterip import ClusterIPs
 from rayfleet.kubelet.dns import DnsServer
@@ -23,15 +21,18 @@ from rayfleet.kubelet.events import Events
 from rayfleet.kubelet.house import House
 from rayfleet.kubelet.images import Images
 from rayfleet.kubelet.network import Network
+from rayfleet.kubelet.nodes import Nodes
 from rayfleet.kubelet.objects import Pod, Service
 from rayfleet.kubelet.pods import Pods
 from rayfleet.kubelet.resolver import Resolver
 from rayfleet.kubelet.server import Server
 from rayfleet.kubelet.settings import KubeletSettings
 from rayfleet.runtime.informer import Informer
+from rayfleet.scheduling.node_controller import NodeController
+from rayfleet.scheduling.objects import Node
+from rayfleet.scheduling.scheduler import Scheduler
 
 log = logging.getLogger(__name__)
-REGISTER_RETRY = 0.5  # seconds
 STARTED_AT_ONCE = 8  # sandboxes
 
 
@@ -45,13 +46,15 @@ class Kubelet:
             network=self.network,
             events=Events(client, settings.node),
             web=aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True, limit=0)),
-            allocatable=node.capacity(),
+            capacity=node.capacity(len(settings.nodes)),
             images=Images(settings.environment, settings.images),
             starting=asyncio.Semaphore(STARTED_AT_ONCE),
         )
         self.pod_cache: Informer[Pod] = Informer(client, PODS, Pod)
         self.service_cache: Informer[Service] = Informer(client, SERVICES, Service)
+        self.node_cache: Informer[Node] = Informer(client, NODES, Node)
         self.pods = Pods(self.house, self.pod_cache)
+        self.nodes = Nodes(self.house, self.pods, self.node_cache)
         self.server = Server(self.pods)
         self.dns = DnsServer(settings, Resolver(settings, self.pod_cache, self.service_cache))
         self.cluster_ips = ClusterIPs(settings, self.pod_cache, self.service_cache)
@@ -62,9 +65,8 @@ class Kubelet:
         self.settings.pods.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds what Secrets say
         substitutes.write(self.settings.substitutes)
         await self.network.lay()
-        await self.register()
-        self.tasks = [asyncio.create_task(cache.run()) for cache in (self.pod_cache, self.service_cache)]
-        self.tasks.append(asyncio.create_task(node.renew_for_ever(self.client, self.settings.node, self.settings.lease_seconds)))
+        await self.nodes.register()
+        self.tasks = [asyncio.create_task(cache.run()) for cache in (self.pod_cache, self.service_cache, self.node_cache)]
         await self.pod_cache.synced()
         await self.service_cache.synced()
         await self.server.start()  # first: a second kubelet ends here, before it has touched anything
@@ -72,24 +74,24 @@ class Kubelet:
         await self.cluster_ips.start()
         await self.pods.sweep()
         self.pods.start()
+        if self.settings.bind:
+            self.be_control_plane()
+        if self.settings.stopped:
+            self.tasks.append(asyncio.create_task(self.nodes.follow()))
 
-    async def register(self) -> None:
-        """Waits for an API server that is not there yet. Raises ApiError when it refuses."""
-        about = node.node_status(self.settings.node, self.settings.address, self.settings.port, time.time())
-        waited = False
-        while True:
-            try:
-                return await node.register(self.client, node.node_object(self.settings.node, self.settings.scheme), about)
-            except (Unreachable, ServerError, TooManyRequests) as error:
-                log.log(logging.DEBUG if waited else logging.WARNING, "waiting for the API server: %s", error)
-                waited = True
-                await asyncio.sleep(error.retry_after or REGISTER_RETRY)
+    def be_control_plane(self) -> None:
+        """What an API server without a scheduler and a node controller lacks."""
+        events = Events(self.client, self.settings.node, "default-scheduler")
+        scheduler = Scheduler(self.client, self.pod_cache, self.node_cache, events.record)
+        controller = NodeController(self.client, self.pod_cache, self.node_cache, self.settings.patience)
+        self.tasks += [asyncio.create_task(each.run()) for each in (scheduler, controller)]
 
     async def close(self) -> None:
         """Ends the kubelet and none of its Pods."""
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
+        await self.nodes.close()
         await self.pods.close()
         await self.server.close()
         await self.cluster_ips.close()

@@ -12,51 +12,71 @@ import platform
 import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any
 
 from rayfleet.api.meta import LEASES, NAMESPACES, NODES
+from rayfleet.api.quantity import canonical, parse
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import AlreadyExists, ApiError, NotFound
 from rayfleet.kubelet.status import time_text
+from rayfleet.scheduling.objects import PRETENDS
 from rayfleet.version import VERSION
 
 log = logging.getLogger(__name__)
 LEASE_NAMESPACE = "kube-node-lease"
 SCHEME = "rayfleet.dev/kubelet-scheme"
+BESIDE = "rayfleet.dev/beside"  # annotation of a node that shares its machine with another one
 MOST_PODS = 1000
 # From Kubernetes 1.36 on the API server then hands the WebSockets of exec, attach and port-forward on, and does not speak SPDY to us.
 FEATURES = ("ExtendWebSocketsToKubelet",)
 TROUBLES = ("MemoryPressure", "DiskPressure", "PIDPressure")  # which this kubelet does not look for
 
 
-def capacity() -> dict[str, str]:
-    """What this machine has: processors, memory, the disk of its root, Pods."""
+def capacity(nodes: int = 1) -> dict[str, str]:
+    """What this machine has, or each of several nodes that share it: processors, memory, the disk of its root, Pods."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     disk = shutil.disk_usage("/").total
     return {
-        "cpu": str(os.cpu_count() or 1),
-        "memory": f"{memory // 1024}Ki",
+        "cpu": canonical(Fraction((os.cpu_count() or 1) * 1000 // nodes, 1000), False),
+        "memory": f"{memory // 1024 // nodes}Ki",
         "pods": str(MOST_PODS),
-        "ephemeral-storage": f"{disk // 1024}Ki",
+        "ephemeral-storage": f"{disk // 1024 // nodes}Ki",
     }
 
 
-def node_object(name: str, scheme: str = "http") -> dict[str, Any]:
+def overcommitted(amounts: Mapping[str, str], factors: Mapping[str, float]) -> dict[str, str]:
+    """What Pods may ask for: the amounts, each times its factor."""
+    known = {name: parse(text) for name, text in amounts.items()}
+    return {name: canonical(Fraction(int(one.amount * 1000 * Fraction(str(factors.get(name, 1)))), 1000), one.binary)
+            for name, one in known.items()}  # fmt: skip
+
+
+def node_object(name: str, scheme: str = "http", *, pretends: bool = False, beside: bool = False) -> dict[str, Any]:
+    """`beside`: one of several nodes that are the same machine."""
     labels = {
         "kubernetes.io/hostname": name,
         "kubernetes.io/os": "linux",
         "kubernetes.io/arch": {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine()),
     }
+    annotations = {SCHEME: scheme} | ({PRETENDS: "true"} if pretends else {}) | ({BESIDE: "true"} if beside else {})
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": labels, "annotations": {SCHEME: scheme}},
+        "metadata": {"name": name, "labels": labels, "annotations": annotations},
         "spec": {},
     }
 
 
-def node_status(name: str, address: str, port: int, now: float) -> dict[str, Any]:
-    amounts = capacity()
+def node_status(
+    name: str,
+    address: str,
+    port: int,
+    now: float,
+    amounts: Mapping[str, str] | None = None,
+    allocatable: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    amounts = amounts or capacity()
     stamp = time_text(now)
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}
     well = {"status": "False", "reason": "NotLookedFor", "message": "this kubelet does not look for it"}
@@ -65,7 +85,7 @@ def node_status(name: str, address: str, port: int, now: float) -> dict[str, Any
         "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
         "capacity": amounts,
-        "allocatable": amounts,
+        "allocatable": allocatable or amounts,
         "conditions": [*({"type": kind, **well, **stamps} for kind in TROUBLES), {**ready, **stamps}],
         "declaredFeatures": list(FEATURES),
         "nodeInfo": {

@@ -1,32 +1,27 @@
-"""Which Pods are this node's: binds those that nobody has placed, gives each a worker, and sweeps away what the API no longer knows."""
+"""Which Pods are this machine's: gives each a worker, and sweeps away what the API no longer knows."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 
-from rayfleet.api.meta import PODS
-from rayfleet.kube.errors import ApiError, Conflict, NotFound
 from rayfleet.kubelet import claims
 from rayfleet.kubelet.house import House
 from rayfleet.kubelet.network import link_of
-from rayfleet.kubelet.node import node_object
 from rayfleet.kubelet.objects import Pod
 from rayfleet.kubelet.sandbox import read_identity
-from rayfleet.kubelet.sweep import remove_pod
+from rayfleet.kubelet.sweep import end_pod, remove_pod
 from rayfleet.kubelet.worker import Worker
 from rayfleet.runtime.informer import Informer
 
 log = logging.getLogger(__name__)
-BIND_RETRY = 2.0  # seconds
 
 
 class Pods:
     def __init__(self, house: House, informer: Informer[Pod]) -> None:
         self.house, self.informer = house, informer
         self.workers: dict[str, Worker] = {}  # by the Pod's UID
-        self.binding: dict[str, asyncio.Task[None]] = {}
-        self.labels = node_object(house.settings.node)["metadata"]["labels"]
+        self.alive: set[str] = set()  # the nodes whose Pods are seen to
 
     def start(self) -> None:
         """Begins with what the informer holds, after its first list."""
@@ -54,7 +49,6 @@ class Pods:
     def heed(self, old: Pod | None, new: Pod | None) -> None:
         if new is None:
             assert old is not None
-            self.binding.pop(old.metadata.uid, None)
             self.house.events.forget(old)
             if worker := self.workers.get(old.metadata.uid):
                 worker.vanish()
@@ -63,10 +57,8 @@ class Pods:
         uid, node = new.metadata.uid, new.spec.get("nodeName")
         if uid in self.workers:
             self.workers[uid].update(new)
-        elif node == self.house.settings.node:
+        elif node in self.alive:
             self.adopt(new)
-        elif not node and uid not in self.binding and self.fits(new):
-            self.binding[uid] = asyncio.create_task(self.bind(new))
 
     def adopt(self, pod: Pod) -> None:
         uid = pod.metadata.uid
@@ -85,29 +77,27 @@ class Pods:
         if worker.task.done() and worker.absent:
             self.workers.pop(worker.uid, None)
 
-    def fits(self, pod: Pod) -> bool:
-        """Whether the Pod may be placed here at all: nobody holds it back, and its selector is true of this node."""
-        if not self.house.settings.bind or pod.metadata.deletion_timestamp or pod.finished or pod.spec.get("schedulingGates"):
-            return False
-        return all(self.labels.get(key) == value for key, value in (pod.spec.get("nodeSelector") or {}).items())
+    async def lose(self, node: str) -> None:
+        """The node's power is cut: all that ran there is dead, and nobody sees to it."""
+        self.alive.discard(node)
+        lost = [worker for worker in self.workers.values() if worker.pod.spec.get("nodeName") == node]
+        for worker in lost:
+            worker.task.cancel()
+        await asyncio.gather(*(worker.task for worker in lost), return_exceptions=True)
+        for worker in lost:
+            self.workers.pop(worker.uid, None)
+        await asyncio.gather(*(end_pod(worker.directory) for worker in lost))
 
-    async def bind(self, pod: Pod) -> None:
-        meta = pod.metadata
-        target = {"apiVersion": "v1", "kind": "Node", "name": self.house.settings.node}
-        body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": meta.name, "uid": meta.uid}, "target": target}
-        while meta.uid in self.binding:
-            try:
-                await self.house.client.create(PODS, body, meta.namespace, name=meta.name, subresource="binding")
-                return
-            except (Conflict, NotFound):  # placed by another, or gone
-                return
-            except ApiError as error:
-                log.warning("pod %s could not be bound: %s", meta.key, error)
-                await asyncio.sleep(error.retry_after or BIND_RETRY)
+    async def regain(self, node: str) -> None:
+        """It has booted: Pods that are still its own start again, as their policies say."""
+        self.alive.add(node)
+        await self.sweep()
+        for pod in list(self.informer.values()):
+            self.heed(None, pod)
 
     async def close(self) -> None:
         """Ends the workers, not the Pods."""
-        tasks = [*(worker.task for worker in self.workers.values()), *self.binding.values()]
+        tasks = [worker.task for worker in self.workers.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

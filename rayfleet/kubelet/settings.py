@@ -22,6 +22,12 @@ class KubeletSettings:
     environment: Path  # the Python environment that stands for images without a rule; its bin/ comes first on PATH
     images: Path | None = None  # the directory of the rules for images, and of orders of environments
     node: str = LOCAL_NODE
+    beside: tuple[str, ...] = ()  # more nodes that are this machine: they share it, and can be lost one by one
+    stopped: Path | None = None  # names the nodes that are lost on purpose, as JSON; read at the start and on SIGHUP
+    overcommit: Mapping[str, float] = field(default_factory=dict)  # of what the machine has, how often it may be asked for; else once
+    devices: Mapping[str, str] = field(default_factory=dict)  # amounts that the node says it has
+    pretends: bool = False  # any other device is there as well, as often as anybody asks
+    patience: float = 1.0  # of how long a node may be silent, and Pods may stay on a lost one; tests lower it
     bridge: str = "rf0"
     address: str = "10.88.0.1"  # of the bridge: default route, DNS and the kubelet's HTTP of every Pod
     subnet: IPv4Network = POD_ADDRESSES
@@ -42,6 +48,10 @@ class KubeletSettings:
     default_env: Mapping[str, str] = field(default_factory=dict)  # below what a container's own spec sets
     backoff_scale: float = 1.0  # of every back-off delay; tests lower it
     lease_seconds: float = 60.0  # between two heartbeats
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return (self.node, *self.beside)
 
     @property
     def scheme(self) -> str:

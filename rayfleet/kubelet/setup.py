@@ -149,7 +149,7 @@ class Setup:
         pod = self.worker.pod
         fetched = await self.house.fetch(pod, sources)
         metadata = msgspec.to_builtins(pod.metadata)
-        return Facts(metadata, pod.spec, self.address(), self.house.settings.address, self.house.allocatable, fetched)
+        return Facts(metadata, pod.spec, self.address(), self.house.settings.address, self.house.capacity, fetched)
 
     async def start_container(self, name: str) -> None:
         """Raises ConfigError (NotReady, NotToBeHad), SandboxError or ApiError; a program that cannot be executed is a failed attempt."""

@@ -19,7 +19,14 @@ def leftovers(state: Path) -> list[tuple[Path, Identity | None]]:
 
 
 async def remove_pod(directory: Path, kept_logs: Path) -> None:
-    """Ends the Pod's processes, by its shim's socket, and removes its link and its directory; its logs are kept."""
+    """Ends the Pod's processes and removes its directory; its logs are kept."""
+    await end_pod(directory)
+    await asyncio.to_thread(keep, directory, kept_logs)
+    await asyncio.to_thread(remove_directory, directory)
+
+
+async def end_pod(directory: Path) -> None:
+    """Ends the Pod's processes, by its shim's socket, and removes its link. What they have written stays."""
     identity = read_identity(directory)
     nobody = Identity("", "", directory.name, "", "")
     sandbox = Sandbox(directory, identity or nobody, ignore_end, ignore, ignore)
@@ -30,8 +37,6 @@ async def remove_pod(directory: Path, kept_logs: Path) -> None:
             await run_command(tool("ip"), "link", "del", identity.link)
         except NetworkError:  # gone with its namespace, or never made
             pass
-    await asyncio.to_thread(keep, directory, kept_logs)
-    await asyncio.to_thread(remove_directory, directory)
 
 
 async def sweep(state: Path) -> int:

@@ -30,6 +30,7 @@ class NodeController:
         self.client, self.pods, self.nodes, self.scale = client, pods, nodes, scale
         self.leases: Informer[Lease] = Informer(client, LEASES, Lease, namespace=LEASE_NAMESPACE)
         self.heard: dict[str, float] = {}  # node -> when its lease was last seen to be renewed
+        self.lost: set[str] = set()
         self.tainted: dict[str, dict[str, float]] = {}  # node -> key of a NoExecute taint -> when it was first seen
         self.changed = asyncio.Event()
 
@@ -45,11 +46,11 @@ class NodeController:
                 cache.subscribe(lambda old, new: self.changed.set())
             while True:
                 self.changed.clear()
-                pause = await self.attempt()
+                alarm = asyncio.get_running_loop().call_later(await self.attempt(), self.changed.set)
                 try:
-                    await asyncio.wait_for(self.changed.wait(), pause)
-                except TimeoutError:
-                    pass
+                    await self.changed.wait()
+                finally:
+                    alarm.cancel()
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
@@ -66,8 +67,6 @@ class NodeController:
         """Seconds until it must look again though nothing happens."""
         try:
             return await self.look()
-        except (Conflict, NotFound):
-            return 0.0
         except ApiError as error:
             log.info("the nodes could not be seen to: %s", error)
             return error.retry_after or RETRY
@@ -79,9 +78,11 @@ class NodeController:
             runs_out = self.runs_out(node.metadata.name)
             taints = node.spec.get("taints") or []
             if runs_out <= now:
-                if loss.is_ready(node.status) or not loss.is_marked(taints):
+                if node.metadata.name not in self.lost and (loss.is_ready(node.status) or not loss.is_marked(taints)):
                     await self.lose(node)
+                self.lost.add(node.metadata.name)
             else:
+                self.lost.discard(node.metadata.name)
                 due.append(runs_out)
                 if loss.is_marked(taints) and loss.is_ready(node.status):
                     await self.find(node)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from rayfleet.api.meta import NODES, PODS
+from rayfleet.api.meta import PODS
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError, Conflict, NotFound
 from rayfleet.runtime.informer import Informer
@@ -21,15 +21,14 @@ from rayfleet.scheduling.objects import PRETENDS, Node, Pod
 log = logging.getLogger(__name__)
 NAME = "default-scheduler"
 RETRY = 2.0  # seconds
-Tell = Callable[[Pod, str, str, str], None]
+Tell = Callable[[Any, str, str, str], None]
 
 
 class Scheduler:
-    """`tell(pod, type, reason, note)` makes an event. `run` it in a task, once the cache of Pods is synced."""
+    """`tell(pod, type, reason, note)` makes an event. Both caches are run by somebody else, that of Pods is synced before `run`."""
 
-    def __init__(self, client: Client, pods: Informer[Any], tell: Tell) -> None:
-        self.client, self.pods, self.tell = client, pods, tell
-        self.nodes: Informer[Node] = Informer(client, NODES, Node)
+    def __init__(self, client: Client, pods: Informer[Any], nodes: Informer[Node], tell: Tell) -> None:
+        self.client, self.pods, self.nodes, self.tell = client, pods, nodes, tell
         self.waiting: dict[str, Pod] = {}
         self.taken: dict[str, Taken] = {}  # by the Pod's UID; also of those that are being bound
         self.binding: dict[str, asyncio.Task[None]] = {}
@@ -37,7 +36,6 @@ class Scheduler:
         self.changed = asyncio.Event()
 
     async def run(self) -> None:
-        following = asyncio.create_task(self.nodes.run())
         try:
             await self.nodes.synced()
             self.nodes.subscribe(lambda old, new: self.changed.set())
@@ -49,7 +47,7 @@ class Scheduler:
                 self.changed.clear()
                 await self.place()
         finally:
-            tasks = [following, *self.binding.values()]
+            tasks = list(self.binding.values())
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -111,11 +109,11 @@ class Scheduler:
         self.tell(pod, "Warning", "FailedScheduling", refusal)
         now = datetime.fromtimestamp(time.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         others = [one for one in pod.status.get("conditions") or () if one.get("type") != "PodScheduled"]
-        before = next((one for one in pod.status.get("conditions") or () if one.get("type") == "PodScheduled"), {})
+        before: dict[str, Any] = next((one for one in pod.status.get("conditions") or () if one.get("type") == "PodScheduled"), {})
         if before.get("message") == refusal:
             return
         since = before.get("lastTransitionTime") if before.get("status") == "False" else now
-        condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": refusal}
+        condition: dict[str, Any] = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": refusal}
         condition |= {"lastProbeTime": None, "lastTransitionTime": since}
         body = {"metadata": {"uid": meta.uid}, "status": {"phase": "Pending", "conditions": [*others, condition]}}
         try:
