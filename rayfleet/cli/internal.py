@@ -7,6 +7,7 @@ import asyncio
 import click
 
 from rayfleet.cli.failure import Failure
+from rayfleet.cli.kubelet import HEARTBEAT
 from rayfleet.cli.options import state_of, state_option
 
 
@@ -92,9 +93,11 @@ def kubelet(state: str | None) -> None:
     from rayfleet.kubelet.kubelet import run_kubelet
     from rayfleet.kubelet.settings import KubeletSettings
     from rayfleet.local.credentials import token_of
+    from rayfleet.local.machine import load_machine
     from rayfleet.local.start import api_answers
 
     place = state_of(state)
+    machine = load_machine(place)
     settings = KubeletSettings(
         kubeconfig=place.inner_kubeconfig("kubelet"),
         state=place.pods,
@@ -105,6 +108,14 @@ def kubelet(state: str | None) -> None:
         upstream_dns=Path(place.names.name),  # in the working directory: a socket's path must be short
         hidden=(place.path,),  # tokens of every user lie there
         token=token_of(place, "admin"),  # the API server shows it
+        node=machine.names[0],
+        beside=machine.names[1:],
+        stopped=place.stopped,
+        overcommit=machine.overcommit,
+        devices=machine.devices,
+        pretends=True,
+        patience=machine.patience,
+        lease_seconds=HEARTBEAT if machine.nodes > 1 else KubeletSettings.lease_seconds,
     )
 
     async def run() -> None:

@@ -23,6 +23,7 @@ COMMANDS = {
     "service": "service",
     "logs": "logs",
     "job": "job",
+    "node": "node",
     "autoscaler": "autoscaler",
     "explain": "explain",
     "doctor": "doctor",

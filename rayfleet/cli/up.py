@@ -36,9 +36,21 @@ if TYPE_CHECKING:
     help="Images and directories, instead of ~/.config/rayfleet/local.yaml.",
 )
 @click.option("--egress", is_flag=True, help="Let Pods out: to the ports 22, 80 and 443 of any address that this machine reaches.")
+@click.option("--nodes", type=click.IntRange(1, 20), default=1, help="How many nodes this machine is, of a fleet that is started now.")
+@click.option("--patience", type=click.FloatRange(0.001, 1.0), default=1.0, help="Shortens the 40 s and 300 s of node loss, for tests.")
 @click.option("--timeout", default=300.0, show_default=True, metavar="SECONDS", help="How long to wait for the clusters.")
 @state_option
-def command(files: tuple[str, ...], foreground: bool, auth: str, file: str | None, egress: bool, timeout: float, state: str | None) -> None:
+def command(
+    files: tuple[str, ...],
+    foreground: bool,
+    auth: str,
+    file: str | None,
+    egress: bool,
+    nodes: int,
+    patience: float,
+    timeout: float,
+    state: str | None,
+) -> None:
     """Start the local fleet: Ray clusters on this machine, without Kubernetes.
 
     May be called again at any time: what runs is left alone, what is missing is started.
@@ -49,15 +61,18 @@ def command(files: tuple[str, ...], foreground: bool, auth: str, file: str | Non
       rayfleet up -f examples/two-clusters.yaml
       rayfleet up --foreground
       rayfleet up --config local.yaml      # images: {"rayproject/ray:2.9*": auto}
+      rayfleet up --nodes 3
     """
     from rayfleet.cli.manifests import load_manifests
     from rayfleet.local.configuration import default_file, load_configuration
+    from rayfleet.local.machine import Machine
     from rayfleet.local.start import start
 
     place = state_of(state)
     manifests = load_manifests(files)  # a mistake in a file is told before anything is started
     configuration = load_configuration(Path(file) if file else default_file(os.environ), must_exist=bool(file))
-    start(place, click.echo, auth=auth, configuration=configuration, egress=egress)
+    machine = Machine(nodes, patience, configuration.overcommit, configuration.devices)
+    start(place, click.echo, auth=auth, configuration=configuration, egress=egress, machine=machine)
     try:
         failures = asyncio.run(fill(place, manifests, timeout))
         told_where(place)

@@ -126,7 +126,7 @@ async def renew_for_ever(client: Client, node: str, seconds: float) -> None:
 async def renew(client: Client, node: str, seconds: float) -> None:
     spec = {
         "holderIdentity": node,
-        "leaseDurationSeconds": int(seconds * 4),
+        "leaseDurationSeconds": max(1, int(seconds * 4)),
         "renewTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     }
     try:

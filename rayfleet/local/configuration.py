@@ -11,6 +11,7 @@ import msgspec
 
 from rayfleet.kubelet.images import Orders, Rule, Rules
 from rayfleet.local.environments import environments_directory
+from rayfleet.local.machine import CPU_OVERCOMMIT, declared
 from rayfleet.local.state import State
 
 ALLOWED = 'a directory, "auto", a requirement of pip, or a list of requirements'
@@ -18,6 +19,8 @@ ALLOWED = 'a directory, "auto", a requirement of pip, or a list of requirements'
 FIELDS = {
     "images": "a map from patterns of images to what stands for them",
     "hostPaths": "a list of directories below which hostPath volumes may be",
+    "overcommit": "a map from resources to how often the machine's may be asked for",
+    "devices": "a map from devices to how many a node has",
 }
 
 
@@ -31,31 +34,43 @@ def default_file(environ: Mapping[str, str]) -> Path:
 
 
 class Configuration(msgspec.Struct, frozen=True):
-    """`rules` say what stands for which image, in the file's order; below `host_paths` hostPath volumes may be."""
+    """`rules` say what stands for which image, in the file's order; below `host_paths` hostPath volumes may be; the rest as in Machine."""
 
     rules: tuple[Rule, ...] = ()
     host_paths: tuple[str, ...] = ()
+    overcommit: dict[str, float] = msgspec.field(default_factory=lambda: {"cpu": CPU_OVERCOMMIT})
+    devices: dict[str, str] = {}
 
 
 def load_configuration(file: Path, *, must_exist: bool = False) -> Configuration:
     """Raises NotConfigured."""
-    import yaml
-
     if not must_exist and not file.exists():
         return Configuration()
+    found = read(file)
+    images, paths = found.get("images") or {}, found.get("hostPaths") or []
+    if not isinstance(images, dict):
+        raise NotConfigured(f"{file}: images: must be {FIELDS['images']}")
+    if not isinstance(paths, list) or not all(isinstance(path, str) and path.startswith(("/", "~")) for path in paths):
+        raise NotConfigured(f"{file}: hostPaths: must be {FIELDS['hostPaths']}")
+    try:
+        overcommit, devices = declared(found.get("overcommit") or {}, found.get("devices") or {})
+    except ValueError as error:
+        raise NotConfigured(f"{file}: {error}") from error
+    rules = tuple(rule(file, str(pattern), wanted) for pattern, wanted in images.items())
+    return Configuration(rules, tuple(str(Path(path).expanduser()) for path in paths), overcommit, devices)
+
+
+def read(file: Path) -> dict[str, Any]:
+    """The file's fields. Raises NotConfigured."""
+    import yaml
+
     try:
         found = yaml.safe_load(file.read_text()) or {}
     except (OSError, yaml.YAMLError) as error:
         raise NotConfigured(f"{file}: {error}") from error
     if not isinstance(found, dict) or set(found) - FIELDS.keys():
         raise NotConfigured(f"{file}: the fields are " + " and ".join(f"{name}, {what}" for name, what in FIELDS.items()))
-    images, paths = found.get("images") or {}, found.get("hostPaths") or []
-    if not isinstance(images, dict):
-        raise NotConfigured(f"{file}: images: must be {FIELDS['images']}")
-    if not isinstance(paths, list) or not all(isinstance(path, str) and path.startswith(("/", "~")) for path in paths):
-        raise NotConfigured(f"{file}: hostPaths: must be {FIELDS['hostPaths']}")
-    rules = tuple(rule(file, str(pattern), wanted) for pattern, wanted in images.items())
-    return Configuration(rules, tuple(str(Path(path).expanduser()) for path in paths))
+    return found
 
 
 def rule(file: Path, pattern: str, wanted: Any) -> Rule:

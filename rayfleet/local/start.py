@@ -23,6 +23,7 @@ from rayfleet.local.end import remove_pods
 from rayfleet.local.find import find_door, find_holder
 from rayfleet.local.identity import stop
 from rayfleet.local.lock import locked
+from rayfleet.local.machine import Machine, write_machine
 from rayfleet.local.namespaces import require, start_holder
 from rayfleet.local.peers import surroundings
 from rayfleet.local.ports import FIRST
@@ -49,9 +50,18 @@ class NotUp(Exception):
     """The fleet did not come up; the text says which part and where its log is."""
 
 
-def start(state: State, say: Say, *, auth: str = "token", configuration: Configuration = DEFAULT, egress: bool = False) -> door.Record:
+def start(
+    state: State,
+    say: Say,
+    *,
+    auth: str = "token",
+    configuration: Configuration = DEFAULT,
+    egress: bool = False,
+    machine: Machine | None = None,
+) -> door.Record:
     """Make the fleet run; returns its living door once that listens. `auth` is the mode of clusters that say nothing of it: every user of
-    this machine can reach their ports. With `egress` Pods may go out. Raises HostLacks, NotUp."""
+    this machine can reach their ports. With `egress` Pods may go out; `machine` counts for a fleet that is started now. Raises HostLacks,
+    NotUp."""
     check(state)
     with locked(state):
         state.make()
@@ -64,6 +74,7 @@ def start(state: State, say: Say, *, auth: str = "token", configuration: Configu
             state.egress.unlink(missing_ok=True)
             if egress:
                 state.egress.touch()
+            write_machine(state, machine or Machine())
             state.write(state.started, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
             start_holder(state)
             holder = find_holder(state)

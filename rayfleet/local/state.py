@@ -93,6 +93,16 @@ class State:
         return self.path / "host_paths.json"
 
     @property
+    def machine(self) -> Path:
+        """How many nodes the fleet has, and what they offer."""
+        return self.path / "machine.json"
+
+    @property
+    def stopped(self) -> Path:
+        """The nodes that are stopped."""
+        return self.path / "stopped.json"
+
+    @property
     def peers(self) -> Path:
         return self.path / "peers"
 

@@ -97,6 +97,11 @@ async def test_an_environment_that_another_fleet_made_is_not_made_again(state: S
         ("pods: 1", "the fields are images, a map"),
         ("hostPaths: /data", "hostPaths: must be a list"),
         ("hostPaths: [data]", "hostPaths: must be a list"),
+        ("overcommit: 2", "overcommit must be a map"),
+        ("overcommit: {cpu: 0}", r"overcommit\['cpu'\]: 0 is not a number above 0"),
+        ("overcommit: {pods: 2}", r"overcommit\['pods'\]"),
+        ("devices: {nvidia.com/gpu: many}", r"devices\['nvidia.com/gpu'\]: 'many' is no quantity"),
+        ("devices: {gpu: 1}", r"a device's name has a domain"),
         ("images: {a: 1}", r"images\['a'\]: 1 is not a directory"),
         ("images: {a: []}", r"images\['a'\]: \[\] is not a directory"),
         ("images: {a: --index-url=x}", r"images\['a'\]: '--index-url=x' is not"),
@@ -117,6 +122,9 @@ def test_the_file_in_its_order(tmp_path: Path) -> None:
         Rule("mine:*", directory="/srv/env"),
         Rule("other", requirements=("ray==2.40.0", "numpy")),
     )
+    (tmp_path / "local.yaml").write_text("overcommit: {memory: 2}\ndevices: {nvidia.com/gpu: 4}\n")
+    found = load_configuration(tmp_path / "local.yaml")
+    assert (found.overcommit, found.devices) == ({"cpu": 10.0, "memory": 2.0}, {"nvidia.com/gpu": "4"})
     assert load_configuration(tmp_path / "none.yaml") == Configuration()
     with pytest.raises(NotConfigured, match=r"none\.yaml"):
         load_configuration(tmp_path / "none.yaml", must_exist=True)

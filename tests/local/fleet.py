@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from rayfleet.cli.status import peers
 from rayfleet.local import leftovers
 from rayfleet.local.find import find_holder
 from rayfleet.local.identity import Identity
+from rayfleet.local.start import OPERATOR
 from rayfleet.local.state import State
 from tests.local.asking import ask
 from tests.local.ordinary import User
@@ -42,6 +44,14 @@ class Fleet:
 
     def up(self, *words: str) -> str:
         return self.run("up", "--auth", self.auth, *words)
+
+    def up_without_ray(self, *words: str) -> None:
+        """For clusters that only sleep: the operator adds no init container, as there is no Ray to wait for."""
+        self.up(*words)
+        self.state.write(self.state.operator_config, json.dumps(OPERATOR | {"enableInitContainerInjection": False}))
+        operator = self.processes()["operator"]
+        kill(operator, signal.SIGTERM)
+        eventually(lambda: self.processes()["operator"]["starts"] > operator["starts"])
 
     def apply(self, *objects: dict[str, Any]) -> str:
         return self.run("apply", "-f", "-", text="\n---\n".join(map(json.dumps, objects)))

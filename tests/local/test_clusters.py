@@ -19,7 +19,6 @@ from rayfleet.local import leftovers
 from rayfleet.local.end import end
 from rayfleet.local.identity import Identity, identify
 from rayfleet.local.leftovers import command_line
-from rayfleet.local.start import OPERATOR
 from rayfleet.local.state import State
 from tests.local.fleet import CLUSTERS, Fleet, idle_cluster, kill, template
 from tests.local.waiting import eventually
@@ -29,15 +28,11 @@ pytestmark = pytest.mark.namespaces
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    """One fleet for the whole file; its operator adds no init container (there is no Ray to wait for)."""
+    """One fleet for the whole file."""
     state = State(tmp_path_factory.mktemp("clusters") / "fleet")
     fleet = Fleet(state)
     try:
-        fleet.up()
-        state.write(state.operator_config, json.dumps(OPERATOR | {"enableInitContainerInjection": False}))
-        operator = fleet.processes()["operator"]
-        kill(operator, signal.SIGTERM)
-        eventually(lambda: fleet.processes()["operator"]["starts"] > operator["starts"])
+        fleet.up_without_ray()
         yield fleet
     finally:
         assert end(state, forget=True).left == ()
