@@ -161,4 +161,3 @@ async def test_a_living_node_that_is_called_lost_says_that_it_is_ready(bare_worl
         return await node_is_ready(world, "local")
 
     await until("it says so", ready)
-
