@@ -18,6 +18,7 @@
     network     bridge, addresses, links
     probes      runs the probes
     hooks       runs postStart and preStop
+    last_words  the message that a container leaves
     resolver    the names of the cluster domain;  dns  answers for them
     clusterip   ClusterIPs, node ports and host ports in user space;  datagrams  their UDP
     tokens      asks for the tokens of service accounts

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rayfleet.kubelet import substitutes
+from rayfleet.kubelet import last_words, substitutes
 from rayfleet.kubelet.env import ConfigError, Facts, environment, expand
 from rayfleet.kubelet.network import SYSTEM_PATH
 from rayfleet.kubelet.settings import KubeletSettings
@@ -50,6 +50,7 @@ def make_scratch(directory: Path, name: str, attempt: int) -> None:
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o1777)
     (scratch(directory, name, attempt) / "tmp" / "ray").mkdir(exist_ok=True)
+    last_words.make(directory, name, attempt)
 
 
 def mounts(
@@ -76,6 +77,8 @@ def mounts(
             raise ConfigError(f'volume "{mount["name"]}" is not among the Pod\'s volumes')
         volume = volumes[mount["name"]]
         found.append(volume_mount(mount, place(directory, volume, settings.host_paths), values, is_made_of_files(volume)))
+    words = last_words.file_of(directory, container["name"], attempt)
+    found.append(["bind", str(words), container.get("terminationMessagePath") or last_words.USUAL, "rw"])
     return found
 
 

@@ -13,7 +13,7 @@ import aiohttp
 
 from rayfleet.kube.errors import ApiError
 from rayfleet.kubelet.env import ConfigError
-from rayfleet.kubelet.probes import http_get
+from rayfleet.kubelet.probes import http_get, port_of
 from rayfleet.kubelet.sandbox import SandboxError
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ async def act(worker: Worker, name: str, hook: Mapping[str, Any], seconds: float
         answer = await worker.setup.execute(name, hook["exec"].get("command") or [], seconds)
         return answer["code"] == 0, answer["output"].strip()[:SAID] or f"exit code {answer['code']}"
     if hook.get("httpGet"):
-        return await http_get(worker.house.web, worker.setup.address(), hook["httpGet"], int(hook["httpGet"]["port"]))
+        port = port_of(worker.health.container(name), hook["httpGet"])
+        return await http_get(worker.house.web, worker.setup.address(), hook["httpGet"], port)
     await asyncio.sleep(float((hook.get("sleep") or {}).get("seconds") or 0))
     return True, ""

@@ -94,15 +94,20 @@ class Prober:
             return False, str(error) or type(error).__name__
 
     def port(self, action: Mapping[str, Any]) -> int:
-        named = {port.get("name"): port["containerPort"] for port in self.container.get("ports") or ()}
-        wanted = action["port"]
-        return int(named.get(wanted, wanted))
+        return port_of(self.container, action)
 
     async def run_command(self, command: list[str], timeout: float) -> Result:
         answer = await self.execute(self.container["name"], command, timeout)
         if answer["late"]:
             return False, f"command timed out after {timeout:g} s"
         return answer["code"] == 0, answer["output"].strip()[:SAID] or f"exit code {answer['code']}"
+
+
+def port_of(container: Mapping[str, Any], action: Mapping[str, Any]) -> int:
+    """A number, or the name of one of the container's ports."""
+    named = {port.get("name"): port["containerPort"] for port in container.get("ports") or ()}
+    wanted = action["port"]
+    return int(named.get(wanted, wanted))
 
 
 async def http_get(web: aiohttp.ClientSession, address: str, action: Mapping[str, Any], port: int) -> Result:

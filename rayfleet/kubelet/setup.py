@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rayfleet.kube.errors import ApiError
-from rayfleet.kubelet import claims, container, env, logs, tokens, volumes
+from rayfleet.kubelet import claims, container, env, last_words, logs, tokens, volumes
 from rayfleet.kubelet.attempt import LOST, read_histories, with_attempt
 from rayfleet.kubelet.env import ConfigError, Facts, Source
 from rayfleet.kubelet.house import House
@@ -183,6 +183,7 @@ class Setup:
             await asyncio.to_thread(remove_directory, container.scratch(self.directory, name, attempt - 1))
         for log in logs.files(folder / f"{attempt - KEPT_LOGS}.log"):
             log.unlink(missing_ok=True)
+        last_words.file_of(self.directory, name, attempt - KEPT_LOGS).unlink(missing_ok=True)
         (folder / f"{attempt - KEPT_RECORDS}.json").unlink(missing_ok=True)
 
     async def execute(self, name: str, command: list[str], timeout: float) -> dict[str, Any]:

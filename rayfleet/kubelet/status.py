@@ -32,6 +32,7 @@ class Observed:
     host_ip: str
     now: float
     failure: tuple[str, str] = field(default=("", ""))  # (reason, message) of the whole Pod
+    last_words: Mapping[str, str] = field(default_factory=dict)  # what each life that has ended left, by its uid
 
 
 def time_text(seconds: float) -> str:
@@ -134,7 +135,7 @@ def container_status(container: Mapping[str, Any], seen: Observed) -> dict[str, 
         status["containerID"] = container_id(history[-1])
     before = history[-1] if "waiting" in status["state"] and history else history[-2] if len(history) > 1 else None
     if before is not None:
-        status["lastState"] = {"terminated": terminated(before)}
+        status["lastState"] = {"terminated": terminated(before, seen)}
     return status
 
 
@@ -145,7 +146,7 @@ def current_state(name: str, history: History, seen: Observed) -> dict[str, Any]
         reason, message = seen.waiting[name]
         return {"waiting": {"reason": reason, "message": message} if message else {"reason": reason}}
     if history:
-        return {"terminated": terminated(history[-1])}
+        return {"terminated": terminated(history[-1], seen)}
     return {"waiting": {"reason": "ContainerCreating" if initialized(seen) else "PodInitializing"}}
 
 
@@ -153,7 +154,7 @@ def container_id(attempt: Attempt) -> str:
     return f"rayfleet://{attempt.uid}"
 
 
-def terminated(attempt: Attempt) -> dict[str, Any]:
+def terminated(attempt: Attempt, seen: Observed) -> dict[str, Any]:
     reason = "StartError" if attempt.error and attempt.exit_code == 128 else "Completed" if attempt.exit_code == 0 else "Error"
     if attempt.error and attempt.exit_code != 128:
         reason = "ContainerStatusUnknown"
@@ -166,8 +167,8 @@ def terminated(attempt: Attempt) -> dict[str, Any]:
     }
     if attempt.signal:
         state["signal"] = attempt.signal
-    if attempt.error:
-        state["message"] = attempt.error
+    if message := attempt.error or seen.last_words.get(attempt.uid, ""):
+        state["message"] = message
     return state
 
 

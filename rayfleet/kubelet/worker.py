@@ -20,6 +20,7 @@ from rayfleet.kubelet.env import ConfigError
 from rayfleet.kubelet.health import Health
 from rayfleet.kubelet.house import House
 from rayfleet.kubelet.images import NotReady, NotToBeHad
+from rayfleet.kubelet.last_words import message
 from rayfleet.kubelet.network import NetworkError
 from rayfleet.kubelet.objects import Pod
 from rayfleet.kubelet.sandbox import Sandbox, SandboxError
@@ -43,6 +44,7 @@ class Worker:
         self.ending = Ending(self)
         self.sandbox: Sandbox | None = None
         self.histories: dict[str, History] = read_histories(self.directory)
+        self.last_words: dict[str, str] = {}
         self.waiting: dict[str, tuple[str, str]] = {}
         self.retry_at: dict[str, float] = {}  # container, or "" for the Pod as a whole -> when a refused configuration is tried again
         self.outcome = pod.status.get("phase", "") if pod.finished else ""
@@ -217,6 +219,15 @@ class Worker:
     def tell(self, kind: str, reason: str, note: str) -> None:
         self.house.events.record(self.pod, kind, reason, note)
 
+    def hear_last_words(self) -> dict[str, str]:
+        """Of each container's last two lives, as no status tells of more."""
+        ended = [one for history in self.histories.values() for one in history[-2:] if not one.running]
+        known = self.last_words
+        self.last_words = {
+            one.uid: known[one.uid] if one.uid in known else message(self.directory, one, self.health.container(one.name)) for one in ended
+        }
+        return self.last_words
+
     async def report(self) -> None:
         """One merge patch of the status when, and only when, something in it changed."""
         running = self.running()
@@ -233,6 +244,7 @@ class Worker:
                 host_ip=self.house.settings.address,
                 now=time.time(),
                 failure=self.failure,
+                last_words=self.hear_last_words(),
             )
         )
         patch = status.changes(self.told, new)

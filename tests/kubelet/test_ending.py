@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rayfleet.api.meta import PODS
+from rayfleet.kubelet.kept_logs import listed
 from tests.kubelet.namespaces import NOTHING, remains
 from tests.kubelet.world import FOR_EVER, World, pod, until
 
@@ -31,6 +32,48 @@ async def test_a_hook_runs_after_the_start_and_its_failure_ends_the_container(wo
     await world.reaches("Succeeded")  # asked to end, it ends well
     assert await world.log() == "greeted\n"
     assert await until("an event", lambda: world.events("FailedPostStartHook")) == ["postStart hook of container main failed: exit code 1"]
+
+
+async def test_a_hook_may_be_a_request_to_a_named_port_or_a_pause(world: World) -> None:
+    serves = pod(
+        "exec python3 -um http.server 8000 2>&1",
+        ports=[{"name": "web", "containerPort": 8000}],
+        readinessProbe={"tcpSocket": {"port": "web"}, "periodSeconds": 1},
+        lifecycle={"preStop": {"httpGet": {"path": "/?farewell", "port": "web"}}},
+        restartPolicy="Never",
+    )
+    await world.apply(serves)
+    await world.apply(pod(FOR_EVER, "pauses", lifecycle={"preStop": {"sleep": {"seconds": 1}}}))
+    for name in ("a", "pauses"):
+        await world.becomes_ready(name)
+        await world.client.delete(PODS, name, "default")
+    for name in ("a", "pauses"):
+        await until("the Pod is gone", lambda name=name: world.gone(name))
+    (kept,) = listed(world.settings.kept_logs)
+    assert "GET /?farewell" in kept.logs("main")[0].read_text()
+    assert await world.events("FailedPreStopHook") == []
+
+
+@pytest.mark.parametrize(
+    ("script", "own", "message"),
+    [
+        ("printf why > /dev/termination-log; exit 3", {}, "why"),
+        ("printf why > /tmp/own/words; exit 0", {"terminationMessagePath": "/tmp/own/words"}, "why"),
+        ("echo said; exit 3", {}, None),
+        ("echo said; exit 3", {"terminationMessagePolicy": "FallbackToLogsOnError"}, "said\n"),
+        ("echo said; exit 0", {"terminationMessagePolicy": "FallbackToLogsOnError"}, None),
+    ],
+)
+async def test_the_last_words_of_a_container_are_told(world: World, script: str, own: dict[str, Any], message: str | None) -> None:
+    body = pod(script, restartPolicy="Never")
+    body["spec"]["containers"][0] |= own
+    await world.apply(body)
+    await until("it has ended", lambda: ended(world))
+    assert (await ended(world)).get("message") == message
+
+
+async def ended(world: World) -> dict[str, Any]:
+    return ((await world.container()).get("state") or {}).get("terminated") or {}
 
 
 async def test_who_does_not_listen_is_killed_after_the_grace(world: World) -> None:
