@@ -37,11 +37,13 @@ class Addressed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A GET that changes nothing. The answer is decoded as `type` (bytes: as it came). `port` 0 is the dashboard's."""
+    """A GET that changes nothing. The answer is decoded as `type` (bytes: as it came). `port` 0 is the dashboard's. `lasting`: what it says
+    is the same for as long as the head lives."""
 
     path: str
     type: Any
     port: int = 0
+    lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

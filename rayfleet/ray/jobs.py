@@ -39,7 +39,7 @@ class Version(msgspec.Struct, frozen=True):
     session_name: str = ""
 
 
-VERSION = Question("/api/version", Version)
+VERSION = Question("/api/version", Version, lasting=True)
 
 
 def job(submission_id: str) -> Question:

@@ -50,10 +50,11 @@ class Follower:
             track.heard = None
         self.hurry(now)
 
-    def hurry(self, now: float) -> None:
-        """Something happened: what there is to hear is heard soon."""
-        for track in self.tracks.values():
-            track.due, track.pause = min(track.due, now), FIRST
+    def hurry(self, now: float, *, lasting: bool = True) -> None:
+        """Something happened: what there is to hear is heard soon. `lasting`: also what else stays as it is."""
+        for question, track in self.tracks.items():
+            if lasting or not question.lasting:
+                track.due, track.pause = min(track.due, now), FIRST
 
     def next_due(self, never: float) -> float:
         if self.acts:
@@ -63,8 +64,23 @@ class Follower:
 
 @dataclass(slots=True, eq=False)
 class Lane:
-    """One cluster: its followers, and whether a call to it is under way."""
+    """One cluster: its followers, and whether a call to it is under way. `silent`: its dashboard did not answer the last question."""
 
     followers: list[Follower] = field(default_factory=list)
     busy: bool = False
     ready: bool = False
+    silent: bool = False
+    rests_until: float = 0.0
+
+    def awake(self) -> None:
+        self.silent, self.rests_until = False, 0.0
+
+    def hung(self, now: float, pause: float) -> None:
+        """Who hangs over one question hangs over the next: between two of them it rests, the less the more there are."""
+        questions = sum(len(follower.tracks) for follower in self.followers)
+        self.silent, self.rests_until = True, now + 2 * pause / max(questions, 2)
+
+    def next_due(self, never: float) -> float:
+        """When the next call is due; an act waits for nothing."""
+        due = min((follower.next_due(never) for follower in self.followers), default=never)
+        return due if due == float("-inf") else max(due, self.rests_until)

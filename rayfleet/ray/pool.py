@@ -1,8 +1,9 @@
 """Asks all dashboards in turn, beside the reconcile workers.
 
-One call at a time goes to a cluster, `room` go out in all, and whoever has waited longest is next, so that a hundred heads that hang delay
-nobody but themselves. What is asked again and again is asked every second while its answers change and ever less often, to every ten
-seconds, while they do not; or in another rhythm.
+One call at a time goes to a cluster, `room` go out in all, and whoever has waited longest is next; heads that gave no answer have half of
+the room at most, and one that hangs over one question rests before the next, so that a thousand that hang delay nobody but themselves.
+What is asked again and again is asked every second while its answers change and ever less often, to every ten seconds, while they do not;
+or in another rhythm.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, Protocol
 
 from rayfleet.api.meta import Key
 from rayfleet.planning.permit import Permit, Shut, insist, permitted
-from rayfleet.ray.answer import Act, Addressed, Heard, Question, Unreachable, read, taken
+from rayfleet.ray.answer import Accepted, Act, Addressed, Heard, NotFound, Question, Refused, Unreachable, read, taken
 from rayfleet.ray.desk import Desk
 from rayfleet.ray.lane import Answered, Follower, Lane
 from rayfleet.ray.rhythm import STEADY, Rhythm
@@ -27,9 +28,11 @@ from rayfleet.ray.rhythm import STEADY, Rhythm
 log = logging.getLogger(__name__)
 
 ROOM = 64
+UNTOLD = (Unreachable, Refused, NotFound)
 RESULTS = 8  # how many results of acts are remembered for each follower
 
 
+Waiting = deque[tuple[int, Lane]]
 Ask = Callable[[Any, Question | Act], Awaitable[tuple[int, bytes]]]
 """Sends one call; the HTTP status and the content. Raises OSError (also TimeoutError) when there is no answer."""
 
@@ -71,7 +74,8 @@ class Pool:
         self._dice = dice
         self._lanes: dict[Key, Lane] = {}
         self._due: list[tuple[float, int, Lane]] = []
-        self._ready: deque[Lane] = deque()
+        self._ready: tuple[Waiting, Waiting] = (deque(), deque())  # of lanes that are well, and of silent ones
+        self._leisure = max(room // 2, 1)
         self._order = count()
         self._timer: Timer | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -103,8 +107,10 @@ class Pool:
             del self._lanes[follower.target.cluster]
 
     def touch(self, follower: Follower) -> None:
-        """There is something new to ask or to do."""
-        self._plan(self._lanes[follower.target.cluster])
+        """There is something new to ask or to do, if only because the head is another one."""
+        lane = self._lanes[follower.target.cluster]
+        lane.awake()
+        self._plan(lane)
         self._alarm(self.now())
 
     def now(self) -> float:
@@ -118,7 +124,7 @@ class Pool:
     def _plan(self, lane: Lane) -> None:
         if lane.busy or lane.ready:
             return
-        due = min((follower.next_due(float("inf")) for follower in lane.followers), default=float("inf"))
+        due = lane.next_due(float("inf"))
         if due < float("inf"):
             heapq.heappush(self._due, (due, next(self._order), lane))
 
@@ -129,12 +135,17 @@ class Pool:
             lane = heapq.heappop(self._due)[2]
             if not lane.busy and not lane.ready:
                 lane.ready = True
-                self._ready.append(lane)
-        while self._room and self._ready:
-            lane = self._ready.popleft()
-            lane.ready = False
-            self._start(lane, now)
+                self._ready[lane.silent].append((next(self._order), lane))
+        while (found := self._next()) is not None:
+            found.ready = False
+            self._start(found, now)
         self._alarm(now)
+
+    def _next(self) -> Lane | None:
+        """Whoever has waited longest and has room."""
+        well, silent = self._ready
+        waiting = [queue for queue, room in ((well, self._room), (silent, min(self._room, self._leisure))) if queue and room]
+        return min(waiting, key=lambda queue: queue[0][0]).popleft()[1] if waiting else None
 
     def _alarm(self, now: float) -> None:
         """Come back when the next one is due."""
@@ -144,34 +155,36 @@ class Pool:
 
     def _start(self, lane: Lane, now: float) -> None:
         follower = min(lane.followers, key=lambda each: each.next_due(float("inf")), default=None)
-        if follower is None or follower.next_due(float("inf")) > now:
+        if follower is None or lane.next_due(float("inf")) > now:
             self._plan(lane)
             return
         lane.busy = True
         self._room -= 1
+        self._leisure -= lane.silent
         if follower.acts:
             act, answered, permit = follower.acts.popleft()
             follower.sending = act
             course = partial(self._do, follower, act, answered, permit)
         else:
             question = min(follower.tracks, key=lambda each: follower.tracks[each].due)
-            course = partial(self._hear, follower, question)
-        self.soon(self._run(lane, follower.target.cluster, course))
+            course = partial(self._hear, lane, follower, question)
+        self.soon(self._run(lane, follower.target.cluster, course, lane.silent))
 
-    async def _run(self, lane: Lane, cluster: Key, course: Callable[[], Awaitable[None]]) -> None:
+    async def _run(self, lane: Lane, cluster: Key, course: Callable[[], Awaitable[None]], silent: bool) -> None:
         try:
             await course()
         except Exception:  # of whoever hears of the answer: it must not cost the others their turn
             log.exception("an answer could not be dealt with", extra={"object": str(cluster)})
         lane.busy = False
         self._room += 1
+        self._leisure += silent
         if lane.followers:
             self._plan(lane)
         elif self._lanes.get(cluster) is lane:
             del self._lanes[cluster]
         self._pump()
 
-    async def _hear(self, follower: Follower, question: Question) -> None:
+    async def _hear(self, lane: Lane, follower: Follower, question: Question) -> None:
         asked = follower.target
         answer = await self._answer(asked, question)
         track = follower.tracks.get(question)
@@ -180,8 +193,13 @@ class Pool:
         now, before = self.now(), track.heard
         same = before is not None and before.answer == answer
         track.heard = Heard(answer, now, before.since if same and before else now)
-        track.pause = self._rhythm.next(track.pause, follower.target, answer, now - track.heard.since)
+        lasts = question.lasting and not isinstance(answer, UNTOLD)
+        track.pause = self._rhythm.longest if lasts else self._rhythm.next(track.pause, follower.target, answer, now - track.heard.since)
         track.due = self.now() + track.pause * (0.9 + 0.2 * self._dice())
+        if isinstance(answer, Unreachable) and not question.port:
+            lane.hung(now, track.pause)
+        elif not question.port:
+            lane.awake()
         if not same:
             follower.desk.heard(follower.key)
 
@@ -196,7 +214,7 @@ class Pool:
         follower.results[act] = Heard(answer, now, now)
         while len(follower.results) > RESULTS:
             follower.results.popitem(last=False)
-        follower.hurry(self.now())  # what was done shows soon, or never
+        follower.hurry(self.now(), lasting=not isinstance(answer, Accepted))  # what was done shows soon, or never
         if answered:
             answered(act, answer)
         follower.desk.heard(follower.key)

@@ -15,7 +15,7 @@ from rayfleet.planning.actions import Action, Fence
 from rayfleet.planning.finalizer import SCOPE as FINALIZER_SCOPE
 from rayfleet.planning.plan import Call, Event, Plan, StatusWrite
 from rayfleet.rayjob import cluster, deadlines, deletion, submission
-from rayfleet.rayjob.findings import find, state_of
+from rayfleet.rayjob.findings import begins, find, state_of
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import Effect, State, Step
 from rayfleet.rayjob.status import MESSAGE_LIMIT, after_failure, status_write
@@ -31,9 +31,9 @@ def plan(observed: Observed) -> Plan:
         return Plan()
     if job.metadata.deletion_timestamp:
         return deletion.release(observed)
-    faults = faults_of(observed)
     if isinstance(job, Undecodable):
         return unread(observed, job)
+    faults = faults_of(observed) if begins(observed, job) else ()
     state = state_of(job)
     if state is None:
         return Plan(events=(Event("Warning", "UnknownRayJobStatus", f"nobody knows {job.status.job_deployment_status}", "Reconcile"),))

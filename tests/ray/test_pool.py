@@ -114,6 +114,50 @@ def test_a_hundred_that_hang_delay_nobody_else(scene: Scene) -> None:
     assert scene.heard.count(Key("default", "hung-0")) == 1, "that it hangs is news once"
 
 
+def test_who_hung_rests_and_leaves_half_of_the_room_to_those_who_answer(scene: Scene) -> None:
+    hung = [f"hung-{number}" for number in range(40)]
+    scene.rays.says.update(dict.fromkeys(hung, TimeoutError()))
+    scene.rays.takes.update(dict.fromkeys(hung, 5.0))
+    for name in hung:
+        scene.follow(name, jobs.VERSION, jobs.job("a"))
+    scene.run(120)
+    begun = [scene.clock.elapsed + after for after in (0.0, 7.0, 13.0)]
+    for number, _ in enumerate(begun):
+        scene.follow(f"new-{number}")
+        scene.run(begun[number + 1] - scene.clock.elapsed if number + 1 < len(begun) else 1.0)
+    waits = [scene.rays.times(f"new-{number}")[0] - at for number, at in enumerate(begun)]
+    assert max(waits) < 0.1, "forty that hang take half of the room, and no more"
+    assert isinstance(last(scene, "hung-0"), Unreachable)
+    scene.rays.says["hung-0"], scene.rays.takes["hung-0"] = (200, RUNNING), 0.01
+    scene.run(60)
+    assert last(scene, "hung-0") == jobs.JobInfo("RUNNING", "a"), "it is asked again"
+
+
+def test_a_head_that_hangs_is_asked_one_thing_at_a_time(scene: Scene) -> None:
+    scene.rays.says["one"], scene.rays.takes["one"] = TimeoutError(), 5.0
+    scene.follow("one", jobs.VERSION, jobs.job("a"))
+    scene.run(300)
+    times = [at for at in scene.rays.times("one") if at > 100]
+    assert min(later - earlier for earlier, later in pairwise(times)) == pytest.approx(5.0 + LONGEST, abs=0.1)
+    assert {path for at, _, path in scene.rays.asked if at > 100} == {jobs.VERSION.path, jobs.job("a").path}
+
+
+def test_what_stays_the_same_while_the_head_lives_is_asked_seldom_and_not_for_what_was_done(scene: Scene) -> None:
+    scene.rays.says["one"] = (200, b'{"ray_version": "2.60.0", "status": "RUNNING"}')
+    scene.follow("one", jobs.VERSION, jobs.job("a"))
+    act = jobs.submit("a", "python x.py")
+    scene.run(0.5)
+    scene.clock.loop.call_soon(lambda: scene.desk.send(Key("default", "one"), target("one"), act, lambda complaint: None))
+    scene.run(7)
+    paths = [path for _, _, path in scene.rays.asked]
+    assert paths.count(jobs.VERSION.path) == 1 and paths.count(jobs.job("a").path) > 3
+    scene.rays.says["one"] = (500, b"no room")
+    other = jobs.submit("b", "python x.py")
+    scene.clock.loop.call_soon(lambda: scene.desk.send(Key("default", "one"), target("one"), other, lambda complaint: None))
+    scene.run(0.5)
+    assert [path for _, _, path in scene.rays.asked].count(jobs.VERSION.path) == 2, "who refuses may live another life"
+
+
 @pytest.mark.parametrize(
     ("said", "meant"),
     [

@@ -273,7 +273,7 @@ def nil_spec(patch: Patch) -> Planner:
 
 
 MUTANTS: dict[Mutant, Proof] = {
-    any_life: Proof("S7"),
+    any_life: Proof("S7", first=100),
     other_id: Proof("S7"),
     second_head: Proof("S7"),
     made_again: Proof("L1"),
