@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from rayfleet.api.labels import CLUSTER
-from rayfleet.api.meta import EVENTS, NETWORKPOLICIES, PODS, RAYCLUSTERS, SERVICES, Resource
+from rayfleet.api.labels import CLUSTER, SUBMISSION_MODE, SUBMITTED_TO
+from rayfleet.api.meta import EVENTS, NETWORKPOLICIES, PODS, RAYCLUSTERS, RAYJOBS, SERVICES, Resource, controller_of
+from rayfleet.api.raycluster import OTHER_MANAGER
+from rayfleet.api.validation.ray_job import SIDECAR
 from rayfleet.diagnosis.pod_state import PodState, pod_state
 from rayfleet.diagnosis.reading import TAIL, LogPlace, is_well, logs_of, of_interest
 from rayfleet.diagnosis.replaced import BROKEN, gone
-from rayfleet.diagnosis.situation import Cluster, Log, Situation, Told, cluster_of
+from rayfleet.diagnosis.situation import Awaited, Cluster, Log, Situation, Told, cluster_of
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError, BadRequest, Forbidden, NotFound
 
@@ -38,11 +40,12 @@ async def read_situation(client: Client, namespace: str, name: str) -> Situation
     found = await listed(client, PODS, namespace, unread, labels=f"{CLUSTER}={name}")
     pods = tuple(pod_state(pod) for pod in found or () if is_of(pod, cluster))
     chosen = of_interest(pods)
-    told, services, policies, logs = await asyncio.gather(
+    told, services, policies, logs, awaited = await asyncio.gather(
         events(client, namespace, cluster, chosen, unread),
         listed(client, SERVICES, namespace, unread, metadata_only=True),
         listed(client, NETWORKPOLICIES, namespace, Unread()),
         read_logs(client, namespace, [place for pod in chosen for place in logs_of(pod)], unread),
+        awaited_job(client, cluster, pods, unread),
     )
     return Situation(
         cluster=cluster,
@@ -54,7 +57,25 @@ async def read_situation(client: Client, namespace: str, name: str) -> Situation
         policies=None if policies is None else tuple(policies),
         unread=tuple(unread.told),
         passed_over=frozenset(pod.name for pod in pods if not is_well(pod) and pod not in chosen),
+        awaited=awaited,
     )
+
+
+async def awaited_job(client: Client, cluster: Cluster, pods: Iterable[PodState], unread: Unread) -> Awaited | None:
+    """The job for whose word the head of this cluster waits (see `raycluster.observe.unpermitted`)."""
+    meta = cluster.metadata
+    owner = controller_of(meta)
+    if meta.label(SUBMISSION_MODE) != SIDECAR or owner is None or owner.kind != RAYJOBS.kind or any(pod.is_head for pod in pods):
+        return None
+    try:
+        job = await client.get(RAYJOBS, owner.name, meta.namespace)
+    except (Forbidden, NotFound) as error:
+        unread.add(f"rayjob {owner.name}", error)
+        return None
+    named = (job["metadata"].get("annotations") or {}).get(SUBMITTED_TO, "").partition(" ")[2].partition("/")[0]
+    elsewhere = (job.get("spec") or {}).get("managedBy") == OTHER_MANAGER
+    state = str((job.get("status") or {}).get("jobDeploymentStatus") or "")
+    return None if elsewhere or named == meta.uid else Awaited(owner.name, state, named)
 
 
 async def read_pods(

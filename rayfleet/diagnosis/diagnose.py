@@ -49,6 +49,7 @@ def wrong(situation: Situation) -> Iterator[Finding]:
         yield from refusals(situation)
         yield from replaced(situation)
         yield from certificates(situation)
+        yield from waits_for_job(situation)
         yield from not_sized(situation)
     for pod in sorted(situation.pods, key=lambda each: (not each.is_head, each.name)):
         if pod.name not in situation.passed_over:
@@ -121,6 +122,20 @@ def certificates(situation: Situation) -> Iterator[Finding]:
     yield Finding("CertificatesNotReady", seen, (place,), (condition_step(condition),), advice)
 
 
+def waits_for_job(situation: Situation) -> Iterator[Finding]:
+    """The head would submit its job, and the job names another cluster, or none for longer than that takes."""
+    meta, job = situation.cluster.metadata, situation.awaited
+    ended = job is not None and job.state in ("Complete", "Failed")
+    if job is None or not (ended or job.named or situation.age(meta.creation_timestamp) >= PATIENCE):
+        return
+    said = f"rayfleet.dev/submitted-to names {'another cluster' if job.named else 'no cluster'}"
+    why = (Step("object", f"rayjob/{job.name} is {job.state or 'not begun'}; its annotation {said}"),)
+    advice = ("delete the cluster: a try whose cluster was lost is not begun again on another one",) if ended or job.named else ()
+    seen = f"The head would submit rayjob/{job.name} by itself, and is not made before that names this cluster."
+    place = (f"raycluster/{meta.name}",)
+    yield Finding("HeadWaitsForJob", seen, place, why, (*advice, f"see how the job is: rayfleet explain rayjob/{job.name}"))
+
+
 def state_of(situation: Situation, findings: tuple[Finding, ...]) -> str:
     meta, status = situation.cluster.metadata, situation.cluster.status
     if meta.deletion_timestamp:
@@ -155,7 +170,9 @@ def notes(situation: Situation, state: str) -> Iterator[str]:
 
 def progress(situation: Situation) -> Iterator[str]:
     unready = [pod for pod in situation.pods if not pod.ready and not pod.terminating]
-    if not situation.pods:
+    if situation.awaited is not None:
+        yield f"its head is made as soon as rayjob/{situation.awaited.name} names this cluster"
+    elif not situation.pods:
         yield "its Pods are being made"
     elif unready:
         head = ", the head among them" if any(pod.is_head for pod in unready) else ""

@@ -61,9 +61,19 @@ class Cluster(msgspec.Struct, frozen=True):
     status: ClusterStatus = ClusterStatus()
 
 
+class Awaited(msgspec.Struct, frozen=True):
+    """The RayJob that a head submits by itself (SidecarMode), for whose word it waits. `state` is its jobDeploymentStatus, `named` the UID
+    of the cluster that it names ("": none)."""
+
+    name: str
+    state: str = ""
+    named: str = ""
+
+
 class Situation(msgspec.Struct, frozen=True):
     """`now` is in seconds since 1970. `services` are names, `policies` NetworkPolicies as the API gives them; None: not readable.
-    `passed_over` are names of Pods that are not well and of whose group enough others were looked into."""
+    `passed_over` are names of Pods that are not well and of whose group enough others were looked into. `awaited` is None where the head
+    waits for no job."""
 
     cluster: Cluster
     now: float
@@ -74,6 +84,7 @@ class Situation(msgspec.Struct, frozen=True):
     policies: tuple[Mapping[str, Any], ...] | None = None
     unread: tuple[str, ...] = ()
     passed_over: frozenset[str] = frozenset()
+    awaited: Awaited | None = None
 
     @property
     def head(self) -> PodState | None:

@@ -296,6 +296,32 @@ def apply_unwatched(place: Ward, namespace: str, name: str) -> None:
     place.create(cluster(namespace, name), "rayclusters")
 
 
+def apply_of_a_lost_try(place: Ward, namespace: str, name: str) -> None:
+    """Somebody makes the cluster of a job anew, by hand, after that job was lost with the first one."""
+    body = cluster(namespace, name)
+    spec = {
+        "entrypoint": "x",
+        "submissionMode": "SidecarMode",
+        "suspend": True,
+        "shutdownAfterJobFinishes": True,
+        "ttlSecondsAfterFinished": 3600,
+    }
+    meta = {"name": "train", "namespace": namespace, "annotations": {"rayfleet.dev/submitted-to": "train-1 uid-of-the-first/head"}}
+    job = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": meta, "spec": {**spec, "rayClusterSpec": body["spec"]}}
+    owner = place.create(job, "rayjobs")["metadata"]["uid"]
+    path = f"/apis/ray.io/v1/namespaces/{namespace}/rayjobs/train"
+    eventually(lambda: (place.send("GET", path).get("status") or {}).get("jobDeploymentStatus") == "Suspended", 30.0, "it is suspended")
+    lost = {"jobDeploymentStatus": "Failed", "reason": "ClusterLost", "jobId": "train-1", "rayClusterName": name, "endTime": stamp()}
+    place.send("PATCH", f"{path}/status", {"status": {**lost, "failed": 1}}, "application/merge-patch+json")
+    reference = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "train", "uid": owner, "controller": True}
+    made = {"labels": {"ray.io/job-submission-mode": "SidecarMode"}, "ownerReferences": [reference]}
+    place.create({**body, "metadata": {**body["metadata"], **made}}, "rayclusters")
+
+
+def headless(place: Ward, namespace: str, name: str) -> None:
+    told(place, namespace, name, "HeadPodReady", "HeadPodNotFound")
+
+
 CLUSTERS = (
     Broken("unschedulable", "default", no_room, plain()),
     Broken("image", "default", no_image, plain(workers=2, image="rayproject/ray:2.60.O", worker_image="rayproject/ray:2.60.O")),
@@ -315,4 +341,5 @@ CLUSTERS = (
     Broken("missing-configmap", "default", no_config_map, plain(workers=1)),
     Broken("out-of-memory", "default", out_of_memory, plain(workers=2)),
     Broken("probe-fails", "default", probe_fails, plain()),
+    Broken("waits-for-job", "default", headless, apply_of_a_lost_try),
 )
