@@ -14,11 +14,11 @@ import pytest
 
 from rayfleet.kubelet import dns
 from rayfleet.kubelet.network import tool
-from rayfleet.local.end import end
 from rayfleet.local.names import resolvers
 from rayfleet.local.state import State
 from tests.kubelet.namespaces import own_network, refusal
 from tests.local.fleet import Fleet
+from tests.local.ordinary import ordinary_user
 from tests.local.waiting import eventually
 
 pytestmark = pytest.mark.namespaces
@@ -70,9 +70,8 @@ class Names(asyncio.DatagramProtocol):
         self.transport.sendto(dns.reply(data, end, dns.NOERROR, found, 512), addr)
 
 
-def tried(directory: Path, *words: str) -> list[str]:
+def tried(fleet: Fleet, *words: str) -> list[str]:
     """What a Pod of a fleet hears of the world."""
-    fleet = Fleet(State(directory / "fleet"))
     try:
         fleet.up(*words)
         tells = {"name": "main", "image": "any", "command": ["python", "-c", TRIES]}
@@ -85,15 +84,16 @@ def tried(directory: Path, *words: str) -> list[str]:
             assert "rayfleet down" in fleet.run("up", "--egress", code=1), "a fleet that runs stays as it is"
         return fleet.run("logs", "tries").splitlines()
     finally:
-        assert end(fleet.state, forget=True).left == ()
+        fleet.run("down", "--delete-data")
 
 
 def test_the_world_is_refused_at_once_unless_it_is_asked_for(world: None, tmp_path: Path) -> None:
     refused, unknown = "[Errno 111] Connection refused", "[Errno -3] Temporary failure in name resolution"
-    assert tried(tmp_path) == [refused, unknown, refused, unknown]
+    assert tried(Fleet(State(tmp_path / "fleet"))) == [refused, unknown, refused, unknown]
 
 
-def test_with_egress_pods_reach_addresses_and_names_of_the_world_by_the_usual_ports(world: None, tmp_path: Path) -> None:
-    heard = tried(tmp_path, "--egress")
+def test_with_egress_pods_reach_addresses_and_names_of_the_world_by_the_usual_ports(world: None) -> None:
+    with ordinary_user() as user:  # who may do least; root does the same
+        heard = tried(Fleet(user.state, user=user), "--egress")
     assert heard[:3] == ["the world", "the world", "[Errno 111] Connection refused"]
     assert heard[3].startswith("[Errno -"), "no Service is called so"
