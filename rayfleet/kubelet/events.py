@@ -1,4 +1,4 @@
-"""Events about Pods: what a person reads in `kubectl describe`. The same sentence about the same Pod is one Event that is counted up."""
+"""Events about Pods and other objects, for who reads `kubectl describe`. The same sentence about the same object is one Event, counted up."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import hashlib
 import logging
 import time
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
-from rayfleet.api.meta import EVENTS
+from rayfleet.api.meta import EVENTS, PODS, ObjectMeta, Resource
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError, NotFound
 from rayfleet.kubelet.objects import Pod
@@ -20,55 +20,59 @@ USUAL = ("Unhealthy",)  # every Pod with a probe is so for its first seconds
 LONGEST_NOTE = 1024  # characters; the API refuses more
 
 
+class Object(Protocol):
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+
 class Events:
     def __init__(self, client: Client, instance: str, controller: str = "rayfleet-kubelet") -> None:
         self.client, self.instance, self.controller = client, instance, controller
         self.told: dict[str, tuple[int, float]] = {}  # name of the Event -> (times it happened, when it was last written)
         self.tasks: set[asyncio.Task[None]] = set()
 
-    def record(self, pod: Pod, kind: str, reason: str, note: str) -> None:
+    def record(self, about: Object, kind: str, reason: str, note: str, of: Resource = PODS) -> None:
         """Written in the background: nothing waits for an Event, and a lost one harms nobody. `kind` is Normal or Warning."""
-        digest = hashlib.sha256(f"{pod.metadata.uid} {reason} {note}".encode()).hexdigest()[:16]
-        name = f"{pod.metadata.name[:200]}.{digest}"
+        digest = hashlib.sha256(f"{about.metadata.uid} {reason} {note}".encode()).hexdigest()[:16]
+        name = f"{about.metadata.name[:200]}.{digest}"
         count, written = self.told.get(name, (0, 0.0))
         unusual = kind == "Warning" and reason not in USUAL and not count
         level = logging.WARNING if unusual else logging.DEBUG
-        log.log(level, "pod %s: %s: %s", pod.metadata.key, reason, note)
+        log.log(level, "%s %s: %s: %s", of.kind.lower(), about.metadata.key, reason, note)
         due = time.monotonic() - written >= COUNTED_EVERY or not count
         self.told[name] = (count + 1, time.monotonic() if due else written)
         if due:
-            task = asyncio.create_task(self.write(pod, name, kind, reason, note, count + 1))
+            task = asyncio.create_task(self.write(self.body(about.metadata, of, name, kind, reason, note), count + 1))
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
 
-    async def write(self, pod: Pod, name: str, kind: str, reason: str, note: str, count: int) -> None:
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    async def write(self, body: dict[str, Any], count: int) -> None:
+        meta = body["metadata"]
         try:
             if count > 1:
-                series = {"series": {"count": count, "lastObservedTime": now}}
+                series = {"series": {"count": count, "lastObservedTime": body["eventTime"]}}
                 try:
-                    await self.client.patch(EVENTS, name, pod.metadata.namespace, series)
+                    await self.client.patch(EVENTS, meta["name"], meta["namespace"], series)
                     return
                 except NotFound:  # the server has forgotten it by now
                     pass
-            await self.client.create(EVENTS, self.body(pod, name, kind, reason, note, now))
+            await self.client.create(EVENTS, body)
         except ApiError as error:
-            log.debug("event %s: %s", name, error)
+            log.debug("event %s: %s", meta["name"], error)
 
-    def body(self, pod: Pod, name: str, kind: str, reason: str, note: str, now: str) -> dict[str, Any]:
-        meta = pod.metadata
+    def body(self, meta: ObjectMeta, of: Resource, name: str, kind: str, reason: str, note: str) -> dict[str, Any]:
         return {
             "apiVersion": EVENTS.api_version,
             "kind": EVENTS.kind,
             "metadata": {"name": name, "namespace": meta.namespace},
-            "eventTime": now,
+            "eventTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "reportingController": self.controller,
             "reportingInstance": self.instance,
             "action": reason,
             "reason": reason,
             "note": note[:LONGEST_NOTE],
             "type": kind,
-            "regarding": {"apiVersion": "v1", "kind": "Pod", "namespace": meta.namespace, "name": meta.name, "uid": meta.uid},
+            "regarding": {"apiVersion": of.api_version, "kind": of.kind, "namespace": meta.namespace, "name": meta.name, "uid": meta.uid},
         }
 
     def forget(self, pod: Pod) -> None:

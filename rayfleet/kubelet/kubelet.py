@@ -24,6 +24,7 @@ from rayfleet.kubelet.network import Network
 from rayfleet.kubelet.nodes import Nodes
 from rayfleet.kubelet.objects import Pod, Service
 from rayfleet.kubelet.pods import Pods
+from rayfleet.kubelet.policies import Policies
 from rayfleet.kubelet.resolver import Resolver
 from rayfleet.kubelet.server import Server
 from rayfleet.kubelet.settings import KubeletSettings
@@ -84,7 +85,8 @@ class Kubelet:
         events = Events(self.client, self.settings.node, "default-scheduler")
         scheduler = Scheduler(self.client, self.pod_cache, self.node_cache, events.record)
         controller = NodeController(self.client, self.pod_cache, self.node_cache, self.settings.patience)
-        self.tasks += [asyncio.create_task(each.run()) for each in (scheduler, controller)]
+        policies = Policies(self.client, self.house.events)
+        self.tasks += [asyncio.create_task(each.run()) for each in (scheduler, controller, policies)]
 
     async def close(self) -> None:
         """Ends the kubelet and none of its Pods."""

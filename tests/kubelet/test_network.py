@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rayfleet.api.meta import PODS, SERVICES
+from rayfleet.api.meta import NETWORKPOLICIES, PODS, SERVICES
 from rayfleet.kubelet import dns
 from rayfleet.kubelet.network import Network
 from rayfleet.kubelet.resolver import OUTSIDE, Found
@@ -234,3 +234,8 @@ async def test_ports_of_the_node_lead_to_pods(world: World) -> None:
 
 async def test_the_api_server_has_its_cluster_ip(world: World) -> None:
     assert await connects("10.96.0.1", 443)
+
+
+async def test_whoever_reads_a_network_policy_is_told_that_nobody_enforces_it(world: World) -> None:
+    await world.apply({"metadata": {"name": "closed"}, "spec": {"podSelector": {}, "policyTypes": ["Ingress"]}}, NETWORKPOLICIES)
+    assert "not enforced" in (await until("an event", lambda: world.events("NotEnforced")))[0]
