@@ -1,4 +1,4 @@
-"""Events about Pods and other objects, for who reads `kubectl describe`. The same sentence about the same object is one Event, counted up."""
+"""Events about Pods and other objects, for who reads `kubectl describe`. One sentence about one object is one Event, counted up."""
 
 from __future__ import annotations
 
