@@ -100,17 +100,17 @@ def service_of(cluster: dict[str, Any]) -> str:
     return str(head.get("serviceName") or f"{cluster['metadata']['name']}-head-svc")
 
 
-def local_port(state: State, cluster: dict[str, Any]) -> int | None:
-    """The door's port for this cluster's dashboard; None when there is none (yet)."""
+def local_port(state: State, cluster: dict[str, Any], what: str) -> int | None:
+    """The door's port for this cluster's `dashboard` or `serve`; None when there is none (yet)."""
     if not state.ports.exists():
         return None
     ports: dict[str, int] = json.loads(state.ports.read_text())
-    return ports.get(f"dashboard/{cluster['metadata']['namespace']}/{service_of(cluster)}")
+    return ports.get(f"{what}/{cluster['metadata']['namespace']}/{service_of(cluster)}")
 
 
-def address_of(state: State, cluster: dict[str, Any]) -> str | None:
+def address_of(state: State, cluster: dict[str, Any], what: str = PORT) -> str | None:
     """The URL that a person opens; None outside of a local fleet."""
-    port = local_port(state, cluster)
+    port = local_port(state, cluster, what)
     return f"http://127.0.0.1:{port}" if port else None
 
 

@@ -87,6 +87,7 @@ async def rows(client: Client, place: State) -> list[dict[str, Any]]:
                 "cpus": status.get("desiredCPU", ""),
                 "memory": status.get("desiredMemory", ""),
                 "dashboard": address_of(place, cluster) or "-",
+                "serve": address_of(place, cluster, "serve") or "-",
                 "note": how.note,
             }
         )

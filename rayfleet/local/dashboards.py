@@ -1,4 +1,4 @@
-"""One port on the host for each Ray head's dashboard, also for clusters that come later. It watches, and asks nothing at rest."""
+"""Ports on the host for each Ray head: its dashboard and Serve, also of clusters that come later. It watches, and asks nothing at rest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rayfleet.local.state import State
 from rayfleet.runtime.informer import Informer
 
 HEADS = "ray.io/node-type=head"
-PORT_NAME, PORT = "dashboard", 8265
+PORTS = {"dashboard": 8265, "serve": 8000}  # of a head's Service, by name, and the usual numbers
 LOG = logging.getLogger("rayfleet.door")
 
 
@@ -38,11 +38,10 @@ class Service(msgspec.Struct, frozen=True, gc=False):
     metadata: ObjectMeta
     spec: ServiceSpec = ServiceSpec()
 
-    @property
-    def dashboard(self) -> int:
-        """The port that the head Pod's dashboard listens on; 0 when the Service has none."""
+    def port(self, name: str) -> int:
+        """The port that the head Pod listens on for this; 0 when the Service has none."""
         for port in self.spec.ports:
-            if port.name == PORT_NAME or port.port == PORT:
+            if port.name == name or port.port == PORTS[name]:
                 return port.target_port if isinstance(port.target_port, int) and port.target_port else port.port
         return 0
 
@@ -73,7 +72,7 @@ async def open_dashboards(state: State, ports: Ports) -> None:
                 group.create_task(services.run())
                 group.create_task(dashboards.follow(changes))
                 await services.synced()
-                ports.keep_only({name_of(service) for service in services.values()})
+                ports.keep_only({name_of(service, what) for service in services.values() for what in PORTS})
         finally:
             dashboards.close()
 
@@ -89,22 +88,23 @@ class Dashboards:
     async def follow(self, changes: asyncio.Queue[tuple[Service | None, Service | None]]) -> None:
         while True:
             old, new = await changes.get()
-            if new is not None and new.dashboard:
-                await self._open(new)
-            elif new is None and old is not None:
-                self._close(name_of(old))
+            for what in PORTS:
+                if new is not None and new.port(what):
+                    await self._open(new, what)
+                elif new is None and old is not None:
+                    self._close(name_of(old, what))
 
     def close(self) -> None:
         """Close the ports, and remember whose they were."""
         for server in self._servers.values():
             server.close()
 
-    async def _open(self, service: Service) -> None:
-        name = name_of(service)
+    async def _open(self, service: Service, what: str) -> None:
+        name = name_of(service, what)
         if name in self._servers:
             return
         try:
-            self._servers[name], port = await self._ports.listen(name, self._towards(service))
+            self._servers[name], port = await self._ports.listen(name, self._towards(service, what))
         except OSError as error:
             LOG.error("%s: %s", name, error)
             return
@@ -117,11 +117,11 @@ class Dashboards:
             self._ports.forget(name)
             LOG.info("%s is closed", name)
 
-    def _towards(self, service: Service) -> Handler:
+    def _towards(self, service: Service, what: str) -> Handler:
         async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             address = self._head(service)
             try:
-                far = await through(f"{address}:{service.dashboard}") if address else None
+                far = await through(f"{address}:{service.port(what)}") if address else None
             except (OSError, TimeoutError):
                 far = None
             if far is None:
@@ -146,5 +146,5 @@ class Dashboards:
         return newest.status.address if newest else ""
 
 
-def name_of(service: Service) -> str:
-    return f"dashboard/{service.metadata.namespace}/{service.metadata.name}"
+def name_of(service: Service, what: str) -> str:
+    return f"{what}/{service.metadata.namespace}/{service.metadata.name}"

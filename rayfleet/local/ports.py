@@ -11,13 +11,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from rayfleet.local.state import State
 
 LOOPBACK = "127.0.0.1"
-FIRST = {"api": 16443, "dashboard": 8265}
+FIRST = {"api": 16443, "dashboard": 8265, "serve": 18000}  # not 8000, which whoever develops needs for himself
 TRIES = 200
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Ports:
-    """The remembered ports. A name is `api` or `dashboard/NAMESPACE/CLUSTER`."""
+    """The remembered ports. A name is `api`, or `dashboard/NAMESPACE/SERVICE` or `serve/NAMESPACE/SERVICE`."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -43,9 +43,9 @@ class Ports:
         if self.given.pop(name, None) is not None:
             self._save()
 
-    def keep_only(self, dashboards: set[str]) -> None:
-        """Forget dashboards that went while no door was there."""
-        for name in [name for name in self.given if name.startswith("dashboard/") and name not in dashboards]:
+    def keep_only(self, names: set[str]) -> None:
+        """Forget those of Services that went while no door was there."""
+        for name in [name for name in self.given if "/" in name and name not in names]:
             self.forget(name)
 
     def _candidates(self, name: str) -> Iterator[int]:

@@ -136,15 +136,21 @@ def ports(fleet: Fleet) -> dict[str, int]:
     return dict(json.loads(fleet.state.ports.read_text()))
 
 
-def test_each_heads_dashboard_has_a_port_of_its_own_on_the_host_which_stays_when_door_and_head_are_new(fleet: Fleet, name: str) -> None:
-    service = f"dashboard/default/{name}-head-svc"
+def test_each_heads_dashboard_and_serve_have_ports_on_the_host_which_stay_when_door_and_head_are_new(fleet: Fleet, name: str) -> None:
+    service, serve = f"dashboard/default/{name}-head-svc", f"serve/default/{name}-head-svc"
     serving = template(
-        command=["bash", "-c", "mkdir -p /tmp/site && cd /tmp/site && hostname > $(hostname) && exec python3 -m http.server 8265"]
+        command=[
+            "bash",
+            "-c",
+            "mkdir /tmp/site; cd /tmp/site; hostname > $(hostname); python3 -m http.server 8000 & exec python3 -m http.server 8265",
+        ]
     )
     fleet.apply(idle_cluster(name, workers=0, head=serving))
     port = eventually(lambda: ports(fleet).get(service), 20.0)
     (head,) = eventually(lambda: list(fleet.pods(name)), 20.0)
     eventually(lambda: head in page(port), 20.0, "the head's page")
+    eventually(lambda: head in page(ports(fleet)[serve]), 20.0, "what Serve has")
+    assert f"http://127.0.0.1:{ports(fleet)[serve]}" in fleet.run("status")
 
     kill(fleet.processes()["door"], signal.SIGKILL)
     eventually(lambda: not page(port), 10.0)
