@@ -12,6 +12,7 @@
     sandbox     a Pod's directory and the shim in it: launch, adopt, ask, destroy
     shim/       that process (standard library only)
     container   what the shim is asked to start: argv, environment, mounts
+    cgroups     limits of memory and processors
     images      which Python environment stands for an image
     substitutes programs that Ray's images have and this machine lacks
     volumes     the directories behind a Pod's volumes

@@ -22,6 +22,7 @@ class Attempt(msgspec.Struct, frozen=True, omit_defaults=False):
     exit_code: int | None = None
     signal: int = 0
     error: str = ""
+    oom_killed: bool = False
 
     @property
     def running(self) -> bool:

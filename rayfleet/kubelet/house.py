@@ -13,6 +13,7 @@ from rayfleet.api.meta import CONFIGMAPS, SECRETS
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import NotFound
 from rayfleet.kubelet import claims, tokens
+from rayfleet.kubelet.cgroups import Cgroups
 from rayfleet.kubelet.env import Source
 from rayfleet.kubelet.events import Events
 from rayfleet.kubelet.images import Images
@@ -30,6 +31,7 @@ class House:
     web: aiohttp.ClientSession  # for probes; connections are not kept, as a probe must prove that a new one is accepted
     capacity: Mapping[str, str]  # of each node
     images: Images
+    cgroups: Cgroups
     starting: asyncio.Semaphore  # sandboxes made at the same time: more only wait for each other's processors
 
     async def fetch(self, pod: Pod, sources: Iterable[Source]) -> dict[Source, Mapping[str, str] | None]:

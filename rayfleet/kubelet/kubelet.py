@@ -15,6 +15,7 @@ from rayfleet.api.meta import NODES, PODS, SERVICES
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
 from rayfleet.kubelet import node, substitutes
+from rayfleet.kubelet.cgroups import Cgroups
 from rayfleet.kubelet.clusterip import ClusterIPs
 from rayfleet.kubelet.dns import DnsServer
 from rayfleet.kubelet.events import Events
@@ -48,6 +49,7 @@ class Kubelet:
             events=Events(client, settings.node),
             web=aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True, limit=0)),
             capacity=node.capacity(len(settings.nodes)),
+            cgroups=Cgroups(settings.state),
             images=Images(settings.environment, settings.images),
             starting=asyncio.Semaphore(STARTED_AT_ONCE),
         )

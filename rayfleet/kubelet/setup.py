@@ -13,6 +13,7 @@ import msgspec
 from rayfleet.kube.errors import ApiError
 from rayfleet.kubelet import claims, container, env, last_words, logs, tokens, volumes
 from rayfleet.kubelet.attempt import LOST, read_histories, with_attempt
+from rayfleet.kubelet.cgroups import limits_of
 from rayfleet.kubelet.env import ConfigError, Facts, Source
 from rayfleet.kubelet.house import House
 from rayfleet.kubelet.images import installed_ray, mismatch
@@ -162,6 +163,7 @@ class Setup:
         facts = await self.facts(env.sources_of(spec))
         request = container.request(spec, attempt, uuid.uuid4().hex, self.directory, facts, self.house.settings, self.hostname(), python)
         self.environments[name] = (request["uid"], request["env"])
+        request |= self.confine(name, attempt, spec, request["mounts"])
         container.make_scratch(self.directory, name, attempt)
         started = await self.worker.sandbox.start({**request, "init": init})
         self.worker.histories = with_attempt(self.worker.histories, started)
@@ -176,9 +178,27 @@ class Setup:
                 self.worker.tell("Warning", "ImageMismatch", words)
             self.worker.health.greet(name)
 
+    def confine(self, name: str, attempt: int, spec: dict[str, Any], mounts: list[list[str]]) -> dict[str, Any]:
+        """The container's limits: the cgroups to join, and the mounts by which it sees them. Raises ConfigError or OSError."""
+        groups, life = self.house.cgroups, f"{name}-{attempt}"
+        try:
+            limits = limits_of(spec)
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+        if not limits:
+            return {}
+        if groups.tops:
+            joined = groups.make(self.worker.uid, life, limits)
+            return {"cgroups": [str(path) for path in joined], "mounts": [*mounts, *groups.views(joined)]}
+        if attempt == 0:
+            words = f"the limits of container {name} are told to it, but not enforced, as cgroups cannot be made here ({groups.refusal})"
+            self.worker.tell("Warning", "LimitsNotEnforced", words)
+        return {"mounts": [*mounts, *groups.pretend(self.directory / "cgroups" / name, limits)]}
+
     async def prune(self, name: str, attempt: int) -> None:
         """Removes what earlier lives of the container left: files always, logs and records when they are old."""
         folder = self.directory / "containers" / name
+        self.house.cgroups.remove_life(self.worker.uid, f"{name}-{attempt - 1}")
         if attempt > 0:
             await asyncio.to_thread(remove_directory, container.scratch(self.directory, name, attempt - 1))
         for log in logs.files(folder / f"{attempt - KEPT_LOGS}.log"):
@@ -221,6 +241,7 @@ class Setup:
             await self.worker.sandbox.destroy()
             self.worker.sandbox = None
             self.record_losses()
+        self.house.cgroups.remove(self.worker.uid)
         await self.house.network.detach(link_of(self.worker.uid))
         self.house.network.release(self.worker.uid)
         for path in [self.directory / "volumes", *self.directory.glob("containers/*/scratch-*")]:

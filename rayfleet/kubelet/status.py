@@ -158,6 +158,8 @@ def terminated(attempt: Attempt, seen: Observed) -> dict[str, Any]:
     reason = "StartError" if attempt.error and attempt.exit_code == 128 else "Completed" if attempt.exit_code == 0 else "Error"
     if attempt.error and attempt.exit_code != 128:
         reason = "ContainerStatusUnknown"
+    if attempt.oom_killed and attempt.exit_code:
+        reason = "OOMKilled"
     state: dict[str, Any] = {
         "exitCode": attempt.exit_code or 0,
         "reason": reason,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from rayfleet.kubelet.cgroups import remove_recorded
 from rayfleet.kubelet.kept_logs import keep
 from rayfleet.local import leftovers
 from rayfleet.local.find import find_door, find_holder
@@ -52,7 +53,7 @@ def end(state: State, *, forget: bool = False) -> Ended:
             if outer:
                 outer.wait(PEER_GRACE)
                 inside.append(outer)
-        left = (*leftovers.living(inside), *leftovers.mounts(state.path))
+        left = (*leftovers.living(inside), *leftovers.mounts(state.path), *remove_recorded(state.pods))
         return Ended(holder is not None, len(inside), (*left, *remove(state, forget)))
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
 from rayfleet.kube.errors import ApiError
+from rayfleet.kubelet.cgroups import remove_recorded
 from rayfleet.local import door
 from rayfleet.local.configuration import Configuration, write_configuration
 from rayfleet.local.credentials import issue
@@ -111,6 +112,7 @@ def clear(state: State, say: Say) -> None:
     for name in ("holder.sock", "relay.sock", "door.json", "kubeconfig"):
         (state.path / name).unlink(missing_ok=True)
     shutil.rmtree(state.peers, ignore_errors=True)
+    remove_recorded(state.pods)
     remove_pods(state)
     state.make()
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rayfleet.kubelet.cgroups import RECORD, directories
 from rayfleet.kubelet.network import LINK_PREFIX, tool
 from rayfleet.kubelet.shim import syscalls
 
@@ -77,8 +78,16 @@ def remains(state: Path) -> dict[str, object]:
         "processes": shims(state),
         "links": [line for line in links().splitlines() if LINK_PREFIX in line],
         "mounts": [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(state) in line],
+        "cgroups": [str(path) for path in cgroups(state)],
         "directories": sorted(path.name for path in (state / "pods").glob("*")),
     }
+
+
+def cgroups(state: Path) -> list[Path]:
+    """Those of the kubelet and of Pods."""
+    record = state / RECORD
+    tops = [Path(line) for line in record.read_text().splitlines()] if record.exists() else []
+    return sorted(path for top in tops for path in (top, *directories(top)) if path.exists())
 
 
 def links() -> str:
@@ -86,4 +95,4 @@ def links() -> str:
     return subprocess.run([tool("ip"), "-o", "link"], capture_output=True, text=True, check=True).stdout
 
 
-NOTHING: dict[str, object] = {"processes": [], "links": [], "mounts": [], "directories": []}
+NOTHING: dict[str, object] = {"processes": [], "links": [], "mounts": [], "cgroups": [], "directories": []}

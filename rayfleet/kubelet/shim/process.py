@@ -5,6 +5,7 @@ SIGTERM reaches it only if it handles that signal. The parent keeps its own PID 
 """
 
 # os instead of pathlib, which would make each Pod's shim a tenth larger.
+# ruff: noqa: PTH123
 from __future__ import annotations
 
 import contextlib
@@ -86,6 +87,8 @@ def become(request: dict[str, Any], prepare: Callable[[], None], streams: Stream
     """In the child: turns it into the program. Never returns."""
     try:
         os.setsid()
+        for group in request.get("cgroups") or ():
+            join(group)
         prepare()
         allow_open_files()
         syscalls.drop_capabilities(CAPABILITIES)
@@ -98,6 +101,11 @@ def become(request: dict[str, Any], prepare: Callable[[], None], streams: Stream
     except BaseException as error:
         os.write(trouble, (getattr(error, "strerror", None) or str(error)).encode())
     os._exit(128)
+
+
+def join(group: str) -> None:
+    with open(f"{group}/cgroup.procs", "w") as file:
+        file.write("0")
 
 
 def allow_open_files() -> None:
@@ -117,6 +125,20 @@ def execute(request: dict[str, Any]) -> None:
     except OSError as error:
         absent = isinstance(error, FileNotFoundError) and "/" not in program
         raise StartFailed(f'exec: "{program}": {"executable file not found in $PATH" if absent else error.strerror}') from error
+
+
+def was_out_of_memory(groups: list[str]) -> bool:
+    """Has the kernel killed a process of these cgroups for want of memory?"""
+    for group in groups:
+        for name in ("memory.oom_control", "memory.events"):
+            try:
+                with open(f"{group}/{name}") as file:
+                    counts = dict(line.split() for line in file if len(line.split()) == 2)
+            except OSError:
+                continue
+            if int(counts.get("oom_kill", 0)):
+                return True
+    return False
 
 
 def read_all(fd: int) -> bytes:

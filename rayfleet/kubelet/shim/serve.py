@@ -35,6 +35,7 @@ OUTPUT_KEPT = 10 * 1024  # bytes of what a command inside a container printed
 class Container:
     def __init__(self, pid: int, streams: list[int], log: record.Log, facts: dict[str, Any]) -> None:
         self.pid, self.log, self.facts = pid, log, facts
+        self.cgroups: list[str] = []
         self.input, self.output, _ = streams
         self.listeners: set[int] = set()  # pipes to those who are attached
         os.set_blocking(self.output, False)
@@ -145,6 +146,7 @@ class Shim:
             self.keep(facts)
             return {"record": facts}
         container = self.containers[pid] = Container(pid, streams, log, facts)
+        container.cgroups = request.get("cgroups") or []
         self.selector.register(container.output, selectors.EVENT_READ, lambda fd: self.pump(pid))
         self.keep(facts)
         return {"record": facts}
@@ -160,13 +162,15 @@ class Shim:
         return {}
 
     def do_exec(self, client: socket.socket, request: dict[str, Any]) -> None:
-        pid, streams = process.start_inside(self.running(request["name"]).pid, request, merged=True)
+        within = self.running(request["name"])
+        pid, streams = process.start_inside(within.pid, {**request, "cgroups": within.cgroups}, merged=True)
         os.set_blocking(streams[1], False)
         self.commands[pid] = Command(pid, streams[1], client, request)
         self.selector.register(streams[1], selectors.EVENT_READ, lambda fd: self.listen_to(pid))
 
     def do_stream(self, client: socket.socket, request: dict[str, Any]) -> None:
-        pid, streams = process.start_inside(self.running(request["name"]).pid, request, merged=False)
+        within = self.running(request["name"])
+        pid, streams = process.start_inside(within.pid, {**request, "cgroups": within.cgroups}, merged=False)
         self.commands[pid] = Command(pid, NOTHING, client, request)
         self.hand_over(client, request, streams)
 
@@ -256,6 +260,7 @@ class Shim:
         container.end()
         code, number = process.end_of(status)
         container.facts |= {"finished_at": time.time(), "exit_code": code, "signal": number}
+        container.facts["oom_killed"] = process.was_out_of_memory(container.cgroups)
         self.keep(container.facts)
         for client in list(self.clients):
             self.tell(client, {"ended": container.facts})
