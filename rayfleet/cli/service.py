@@ -163,9 +163,10 @@ def lines_of(found: Obj) -> Iterator[str]:
 
 
 def standing(conditions: list[Obj], paused: bool) -> Iterator[str]:
-    """Is it ready, and what is under way?"""
+    """Is it ready, what is under way, and what is in its way?"""
     for each in conditions:
-        if each["type"] == "Ready" or (each["type"] in UNDER_WAY and each["status"] == "True"):
+        under_way = each["type"] in UNDER_WAY and each["status"] == "True"
+        if each["type"] == "Ready" or under_way or (each["type"], each["status"]) == ("GatewayReady", "False"):
             yield told(each)
     if paused:
         yield "paused: no cluster is made, and no traffic moved"

@@ -20,14 +20,15 @@ from rayfleet.sim.service_specs import cluster_spec, document
 from tests.cli.api import api_server
 
 Type = Callable[..., Result]
-STATUS = {
+WHEN = {"lastTransitionTime": "2026-01-01T00:00:00Z"}
+STATUS: dict[str, Any] = {
     "activeServiceStatus": {
         "rayClusterName": "shop-one",
         "applicationStatuses": {"fruit": {"status": "RUNNING", "serveDeploymentStatuses": {"Stand": {"status": "HEALTHY"}}}},
     },
     "pendingServiceStatus": {"rayClusterName": "shop-two", "applicationStatuses": {"fruit": {"status": "DEPLOYING"}}},
     "conditions": [
-        {"type": "Ready", "status": "True", "reason": "NonZeroServeEndpoints", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+        {"type": "Ready", "status": "True", "reason": "NonZeroServeEndpoints", "message": "", **WHEN},
     ],
 }
 
@@ -74,6 +75,17 @@ def test_the_status_of_a_change_is_its_progress(typed: Type, server: Path) -> No
         "  raycluster/shop-one takes the traffic: 100 %",
         "  raycluster/shop-two is to take it: 0 %",
         "    waits for application fruit: DEPLOYING",
+    ]
+
+
+def test_what_holds_a_change_is_told(typed: Type, server: Path) -> None:
+    gateway = {"type": "GatewayReady", "status": "False", "reason": "WaitingForRoute", "message": "see to it", **WHEN}
+    upgrade = {"type": "UpgradeInProgress", "status": "True", "reason": "BothActivePendingClustersExist", "message": "so it goes", **WHEN}
+    shop(server, **{**STATUS, "conditions": [*STATUS["conditions"], upgrade, gateway]})
+    assert typed("rollout", "status", "shop").output.splitlines()[1:4] == [
+        "  Ready: True (NonZeroServeEndpoints)",
+        "  UpgradeInProgress: True (BothActivePendingClustersExist): so it goes",
+        "  GatewayReady: False (WaitingForRoute): see to it",
     ]
 
 
