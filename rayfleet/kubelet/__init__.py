@@ -8,6 +8,7 @@
     restart     the back-off between two lives of a container                     pure
     verdicts    what a row of probe results means                                 pure
     env         a container's environment                                         pure
+    etc         a Pod's own /etc/hosts and resolv.conf                            pure
     endpoints   which Pods stand behind a Service                                 pure
     sandbox     a Pod's directory and the shim in it: launch, adopt, ask, destroy
     shim/       that process (standard library only)

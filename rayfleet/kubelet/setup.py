@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rayfleet.kube.errors import ApiError
-from rayfleet.kubelet import claims, container, env, last_words, logs, tokens, volumes
+from rayfleet.kubelet import claims, container, env, etc, last_words, logs, tokens, volumes
 from rayfleet.kubelet.attempt import LOST, read_histories, with_attempt
 from rayfleet.kubelet.cgroups import limits_of
 from rayfleet.kubelet.env import ConfigError, Facts, Source
@@ -101,8 +101,10 @@ class Setup:
 
     async def furnish(self) -> None:
         await self.fill_volumes()
-        for name, text in (("hosts", self.hosts()), ("resolv.conf", self.resolv_conf()), ("hostname", self.hostname() + "\n")):
-            (self.directory / name).write_text(text)
+        pod, settings, hostname = self.worker.pod, self.house.settings, self.hostname()
+        (self.directory / "hosts").write_text(etc.hosts(pod, hostname, self.address(), settings.domain))
+        (self.directory / "resolv.conf").write_text(etc.resolv_conf(pod, settings))
+        (self.directory / "hostname").write_text(hostname + "\n")
 
     async def fill_volumes(self) -> None:
         """Also again and again: before a token in them runs out, and to follow Secrets and ConfigMaps. Raises ConfigError or ApiError."""
@@ -131,20 +133,6 @@ class Setup:
         except (ApiError, ConfigError) as error:
             self.renew_at = now + RENEW_RETRY
             self.worker.tell("Warning", "FailedMount", f"the Pod's volumes could not be brought up to date: {error}")
-
-    def hosts(self) -> str:
-        spec, meta, domain = self.worker.pod.spec, self.worker.pod.metadata, self.house.settings.domain
-        names = self.hostname()
-        if spec.get("subdomain"):
-            names = f"{names}.{spec['subdomain']}.{meta.namespace}.svc.{domain} {names}"
-        lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost", f"{self.address()} {names}"]
-        lines += [f"{alias['ip']} {' '.join(alias.get('hostnames') or ())}" for alias in spec.get("hostAliases") or ()]
-        return "\n".join(lines) + "\n"
-
-    def resolv_conf(self) -> str:
-        settings, namespace = self.house.settings, self.worker.pod.metadata.namespace
-        search = " ".join((f"{namespace}.svc.{settings.domain}", f"svc.{settings.domain}", settings.domain))
-        return f"nameserver {settings.address}\nsearch {search}\noptions ndots:5\n"
 
     async def facts(self, sources: Iterable[Source]) -> Facts:
         pod = self.worker.pod
