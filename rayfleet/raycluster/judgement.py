@@ -15,10 +15,10 @@ from rayfleet.api.meta import Condition
 from rayfleet.api.names import account_name, head_stem, worker_stem
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.scaler import HOSTED, is_hosted
-from rayfleet.api.views import PodView
 from rayfleet.planning.actions import scope_of
 from rayfleet.planning.backoff import Backoff
 from rayfleet.planning.conditions import find, is_true
+from rayfleet.planning.readiness import not_ready
 from rayfleet.raycluster import certificates
 from rayfleet.raycluster.children import ACCOUNTS, account_of
 from rayfleet.raycluster.counters import desired_workers
@@ -66,23 +66,6 @@ def head_ready(observed: Observed) -> Condition:
         return Condition("HeadPodReady", "True", "HeadPodRunningAndReady")
     reason, message = not_ready(head)
     return Condition("HeadPodReady", "False", reason, message[:MESSAGE_LIMIT])
-
-
-def not_ready(pod: PodView) -> tuple[str, str]:
-    """Why a Pod is not ready: the most telling reason that the kubelet gives."""
-    ready = find(pod.status.conditions or (), "Ready")
-    if ready and ready.reason == "ContainersNotReady":
-        # Init containers first: while one of them fails, the others only say that they wait.
-        for status in (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ())):
-            state = status.state.waiting or status.state.terminated
-            if not status.ready and state and state.reason:
-                return state.reason, state.message
-    if ready and ready.reason:
-        return ready.reason, ready.message
-    scheduled = find(pod.status.conditions or (), "PodScheduled")
-    if scheduled and scheduled.status == "False" and scheduled.reason:
-        return scheduled.reason, scheduled.message
-    return "Unknown", ""
 
 
 def provisioned(observed: Observed, cluster: RayCluster) -> Condition:

@@ -52,6 +52,7 @@ class Observer:
         job = in_mode_of(job, cluster) if read else job
         target = target_of(job, cluster, self.config) if read else None
         heard = self.ask(key, job, cluster, target)
+        pods = reader.owned(PODS, cluster.metadata.uid) if cluster is not None else ()
         env, env_faults = runtime_env(job.spec.runtime_env_yaml) if read else ({}, ())
         return Observed(
             job=job,
@@ -60,7 +61,8 @@ class Observer:
             owned=owned,
             submitters=tuple(reader.owned(JOBS, uid)),
             services=tuple(reader.owned(SERVICES, uid)),
-            heads=tuple(pod for pod in reader.owned(PODS, cluster.metadata.uid) if pod.is_head) if cluster is not None else (),
+            heads=tuple(pod for pod in pods if pod.is_head),
+            workers=tuple(pod for pod in pods if pod.is_worker),
             target=target,
             word=heard.get("word"),
             version=heard.get("version"),

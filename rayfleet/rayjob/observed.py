@@ -22,7 +22,7 @@ from rayfleet.ray.jobs import STATUSES, JobInfo
 @dataclass(frozen=True, slots=True)
 class Observed:
     """`cluster` is the one of the present try: the job's own, or the one that is selected. `owned` are all clusters of the job,
-    `submitters` its Jobs, `services` its Services, `heads` the head Pods of `cluster`.
+    `submitters` its Jobs, `services` its Services, `heads` and `workers` the Pods of `cluster`.
 
     `target` is where `cluster` is asked. `word` is what was last heard of the present submission id, `version` of Ray's life; `submitted`
     and `stopped` say what became of the last call that did that. `runtime_env` is the parsed `runtimeEnvYAML`, `env_faults` what is wrong
@@ -36,6 +36,7 @@ class Observed:
     submitters: tuple[JobView, ...] = ()
     services: tuple[ServiceView, ...] = ()
     heads: tuple[PodView, ...] = ()
+    workers: tuple[PodView, ...] = ()
     target: Target | None = None
     word: Heard | None = None
     version: Heard | None = None

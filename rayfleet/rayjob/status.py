@@ -7,20 +7,19 @@ from typing import Any
 
 import msgspec
 
-from rayfleet.api.decode import Undecodable
 from rayfleet.api.fault import Fault
 from rayfleet.api.labels import CLUSTER
 from rayfleet.api.names import job_cluster_name, submission_id
-from rayfleet.api.raycluster import RayCluster, RayClusterStatus
+from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation.ray_job import INTERACTIVE
 from rayfleet.planning.clock import is_to_come, rfc3339
-from rayfleet.planning.conditions import find
 from rayfleet.planning.diff import merge_patch
 from rayfleet.planning.plan import StatusWrite
 from rayfleet.ray.answer import NotFound, Refused, Unreachable, complaint
 from rayfleet.rayjob import deadlines
 from rayfleet.rayjob.findings import terminal_word
+from rayfleet.rayjob.hindrance import hindrance, of_cluster
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import RETRIED, TERMINAL, State, Step
 from rayfleet.rayjob.tries import goes_on, named_id, next_number, parse_tries
@@ -32,9 +31,6 @@ MESSAGE_LIMIT = 1024
 QUIET = frozenset({"message", "rayClusterStatus", "dashboardURL", "observedGeneration"})
 """What is brought up to date when something else changes; alone it is no news."""
 COUNTED_FROM = ("startTime", "endTime", "jobStatusCheckFailureStartTime")
-TROUBLES = ("Valid", "ReplicaFailure", "HeadPodReady")
-COMING_UP = ("HeadPodNotFound", "ContainersNotReady", "ContainerCreating", "PodInitializing", "Unknown", "")
-"""Reasons of a head that is not ready which say only that it is not ready yet."""
 
 
 def status_write(observed: Observed, job: RayJob, step: Step, faults: Sequence[Fault]) -> StatusWrite | None:
@@ -231,42 +227,10 @@ def cluster_fields(observed: Observed, job: RayJob) -> dict[str, Any]:
     return fields
 
 
-def hindrance(observed: Observed, job: RayJob) -> str:
-    """Why the job does not run yet, where that is more than that it takes its time."""
-    if failures := [backoff.message for _, backoff in sorted(observed.backoffs.items()) if backoff.message]:
-        return failures[0]
-    cluster = observed.cluster
-    if isinstance(cluster, Undecodable):
-        return f"RayCluster {cluster.metadata.name} cannot be read: {cluster.error}"
-    if cluster is None:
-        return f"there is no RayCluster {job.spec.cluster_selector.get(CLUSTER, '')}" if job.spec.cluster_selector else ""
-    if found := trouble(cluster.status):
-        return found
-    answer = next((heard.answer for heard in (observed.version, observed.word) if heard), None)
-    if isinstance(answer, Refused):
-        return f"Ray answered {answer.code}: {answer.text}"
-    return f"Ray does not answer: {answer.text}" if isinstance(answer, Unreachable) and observed.now > answer_since(observed) + 10 else ""
-
-
-def answer_since(observed: Observed) -> float:
-    heard = observed.version or observed.word
-    return heard.since if heard else observed.now
-
-
-def trouble(status: RayClusterStatus) -> str:
-    """The cluster's own word for what is wrong with it; "" when nothing is."""
-    for kind in TROUBLES:
-        found = find(status.conditions, kind)
-        bad = found is not None and found.status == ("True" if kind == "ReplicaFailure" else "False")
-        if found is not None and bad and (kind != "HeadPodReady" or found.reason not in COMING_UP):
-            return f"{found.reason}: {found.message}" if found.message else found.reason
-    return ""
-
-
 def story(observed: Observed, job: RayJob, reason: str) -> str:
     """What happened, as a sentence, for failures of which Ray says nothing."""
     spec, name = job.spec, job.status.ray_cluster_name
-    why = trouble(observed.cluster.status) if isinstance(observed.cluster, RayCluster) else ""
+    why = of_cluster(observed)
     also = f" ({why})" if why else ""
     answer = observed.word.answer if observed.word else None
     silent = answer.text if isinstance(answer, Unreachable | Refused) else "it said what cannot be understood"

@@ -1,0 +1,26 @@
+"""Why a Pod is not ready, in the kubelet's words."""
+
+from __future__ import annotations
+
+from rayfleet.api.views import PodView
+from rayfleet.planning.conditions import find
+
+COMING_UP = ("HeadPodNotFound", "ContainersNotReady", "ContainerCreating", "PodInitializing", "Unknown", "")
+"""Reasons which say only that it is not ready yet."""
+
+
+def not_ready(pod: PodView) -> tuple[str, str]:
+    """(reason, message): the most telling that the kubelet gives."""
+    ready = find(pod.status.conditions or (), "Ready")
+    if ready and ready.reason == "ContainersNotReady":
+        # Init containers first: while one of them fails, the others only say that they wait.
+        for status in (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ())):
+            state = status.state.waiting or status.state.terminated
+            if not status.ready and state and state.reason:
+                return state.reason, state.message
+    if ready and ready.reason:
+        return ready.reason, ready.message
+    scheduled = find(pod.status.conditions or (), "PodScheduled")
+    if scheduled and scheduled.status == "False" and scheduled.reason:
+        return scheduled.reason, scheduled.message
+    return "Unknown", ""
