@@ -175,7 +175,6 @@ SETTINGS = (
 )
 UNUSED_GATES = {
     "RayClusterStatusConditions": "not used: conditions are always written",
-    "SidecarSubmitterRestart": LATER,
     "KubernetesWAS": LATER,
 }
 DISCOVERED = {"has_routes": "hasRoutes", "has_old_clusters": "hasOldClusters", "has_cron_job_generation": "hasCronJobGeneration"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from rayfleet.api.decode import Undecodable
 from rayfleet.api.raycluster import RayCluster
@@ -14,12 +15,13 @@ from rayfleet.planning.conditions import find
 from rayfleet.ray.answer import NotFound, Refused
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import ENDED, POLLED, State
-from rayfleet.resources.submitter import CONTAINER
+from rayfleet.resources.submitter import CONTAINER, RESTART_GATE, RESTARTS
 
 STOP_GRACE = 30.0  # from a deadline, for Ray to say that the job has stopped
 LOST_AFTER = 30.0  # of Ray saying that it knows of no such job, which it said otherwise before
 TELL_SILENCE_AFTER = 30.0  # before the status says since when Ray has not answered
 HEARD_AFTER = 2.0  # from the end of a submitter: what Ray says then is of a time when it was over, also where clocks differ a little
+RESTARTED_WITHIN = 15.0  # from the end of a submitter that the kubelet starts again
 ASKED_AGAIN_WITHIN = 14.0  # from the end of a submitter, in which Ray is asked in any case
 LOOK_AGAIN, LOOK_AGAIN_IDLE = 3.0, 30.0  # for a cluster that is selected: what is not ours calls nobody
 DELETION_GRACE = 15.0  # from the deletion, for a best-effort stop
@@ -107,11 +109,21 @@ def submitter_end(observed: Observed) -> float | None:
     found = observed.submitter
     if found is not None and (condition := found.true_condition("Complete", "Failed", "FailureTarget")):
         return time_of(condition.last_transition_time)
-    for head in observed.heads:
-        for status in head.status.container_statuses or ():
-            if status.name == CONTAINER and status.state.terminated:
-                return time_of(status.state.terminated.finished_at)
-    return None
+    ended = sidecar_end(observed)
+    return None if ended is None or observed.now < begins_again_by(observed, ended) else time_of(ended.state.terminated.finished_at)
+
+
+def sidecar_end(observed: Observed) -> Any:
+    """The status of the container beside the head that submits, once that has ended."""
+    statuses = (status for head in observed.heads for status in head.status.container_statuses or ())
+    return next((status for status in statuses if status.name == CONTAINER and status.state.terminated), None)
+
+
+def begins_again_by(observed: Observed, ended: Any) -> float:
+    """When a container that failed is to be under way again, or in its back-off, at the latest; 0 for one that is not started again."""
+    over = ended.state.terminated
+    again = observed.config.gate(RESTART_GATE) and over.exit_code and ended.restart_count < RESTARTS
+    return time_of(over.finished_at) + RESTARTED_WITHIN if again else 0.0
 
 
 def retry_at(job: RayJob) -> float:
@@ -136,6 +148,8 @@ def moments(observed: Observed, job: RayJob) -> Iterator[float]:
         if (silent := silent_since(observed, job)) is not None:
             yield silent + TELL_SILENCE_AFTER
             yield max(silent, ready_since(observed)) + observed.config.ray_job_status_check_timeout_seconds
+        if (sidecar := sidecar_end(observed)) is not None:
+            yield begins_again_by(observed, sidecar)
         if (ended := submitter_end(observed)) is not None:
             yield ended + ASKED_AGAIN_WITHIN
         if job.status.job_status in ENDED or (observed.info is not None and observed.info.terminal):

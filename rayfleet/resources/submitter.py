@@ -21,7 +21,8 @@ from rayfleet.resources.submitter_program import PROGRAM
 
 Manifest = dict[str, Any]
 CONTAINER = "ray-job-submitter"
-RETRIES = 2
+RETRIES, RESTARTS = 2, 2
+RESTART_GATE = "SidecarSubmitterRestart"
 ADDRESS, SUBMISSION_ID = "RAY_DASHBOARD_ADDRESS", "RAY_JOB_SUBMISSION_ID"
 SUBMISSION, SESSION = "RAYFLEET_SUBMISSION", "RAYFLEET_RAY_SESSION"
 RESOURCES = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m", "memory": "200Mi"}}
@@ -65,9 +66,11 @@ def submitter_job(job: RayJob, cluster: RayCluster, submission: bytes, session: 
 
 
 def sidecar(job: RayJob, cluster: RayCluster, submission: bytes, config: Configuration) -> Manifest:
-    """The container beside the head. The head's own life is the only one in which it submits."""
+    """The container beside the head. The head's own life is the only one in which it submits; there it may be started again by itself, as
+    it submits nothing that Ray has (feature gate SidecarSubmitterRestart; Kubernetes 1.35)."""
     port = ports.port_of(ports.DASHBOARD, cluster.spec.head_group_spec.ray_start_params)  # no Service is in between
-    return container({"resources": RESOURCES}, job, cluster, f"127.0.0.1:{port}", submission, [], config)
+    again = {"restartPolicy": "OnFailure"} if config.gate(RESTART_GATE) else {}
+    return container({"resources": RESOURCES, **again}, job, cluster, f"127.0.0.1:{port}", submission, [], config)
 
 
 def container(

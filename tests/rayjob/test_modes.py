@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from rayfleet.api.meta import JOBS, RAYCLUSTERS, RAYJOBS
+from rayfleet.api.config import Configuration
+from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYJOBS
+from rayfleet.planning.clock import rfc3339
 from rayfleet.sim.job_life import KEY, Life
 
 
@@ -78,6 +80,10 @@ def test_an_entry_point_arrives_byte_for_byte() -> None:
         assert body["entrypoint"] == entrypoint
         assert body["metadata"] == fields["metadata"] and body["runtime_env"] == {"env_vars": {"A": "$(B) $$"}}
         assert (body["entrypoint_num_cpus"], body["entrypoint_resources"]) == (2, {"disk": 1})
+    life = Life(submissionMode="SidecarMode", entrypointNumCpus=2, entrypointResources='{"disk": 1}', **fields).live(6)
+    (given,) = life.ray.bodies
+    assert given | {"submission_id": ""} == body | {"submission_id": ""}, "as the other modes send it"
+    life = run(submissionMode="K8sJobMode", **fields)
     variables = life.objects[JOBS, KEY.name]["spec"]["template"]["spec"]["containers"][0]["env"]
     assert not any("$" in variable.get("value", "") for variable in variables), "Kubernetes expands $(NAME), and reads $$ as $"
 
@@ -125,3 +131,39 @@ def test_a_selected_cluster_is_used_and_left_alone() -> None:
     life.remove(RAYJOBS, KEY.name)
     life.live(3)
     assert life.clusters() == ["shared"] and (RAYJOBS, KEY.name) not in life.objects
+
+
+def submitter_fails(life: Life, restarts: int) -> None:
+    """The container beside the head has ended with an error, for the so manieth time."""
+    head = next(obj for (kind, _), obj in life.objects.items() if kind == PODS)
+    ended = {"terminated": {"exitCode": 1, "finishedAt": rfc3339(life.now)}}
+    head["status"]["containerStatuses"][1] |= {"state": ended, "restartCount": restarts}
+    life.put(PODS, head)
+
+
+@pytest.mark.parametrize("gate", [False, True])
+def test_a_submitter_beside_the_head_that_fails_is_given_up_unless_it_is_started_again(gate: bool) -> None:
+    life = Life(submissionMode="SidecarMode", config=Configuration(feature_gates={"SidecarSubmitterRestart": gate}))
+    life.beside_the_head = lambda name: None  # type: ignore[method-assign]
+    life.live(4)
+    containers = life.objects[RAYCLUSTERS, life.status["rayClusterName"]]["spec"]["headGroupSpec"]["template"]["spec"]["containers"]
+    assert containers[1].get("restartPolicy") == ("OnFailure" if gate else None)
+    submitter_fails(life, restarts=0)
+    life.live(8)
+    assert (life.state, life.status.get("reason")) == (("Initializing", None) if gate else ("Failed", "SubmissionFailed"))
+    if gate:
+        submitter_fails(life, restarts=2)
+        life.live(8)
+        assert (life.state, life.status["reason"]) == ("Failed", "SubmissionFailed"), "twice is enough"
+
+
+def test_a_submitter_that_nobody_starts_again_is_not_waited_for() -> None:
+    """Also an API server that knows no restarts of single containers takes the field, and drops it."""
+    life = Life(submissionMode="SidecarMode", config=Configuration(feature_gates={"SidecarSubmitterRestart": True}))
+    life.beside_the_head = lambda name: None  # type: ignore[method-assign]
+    life.live(4)
+    submitter_fails(life, restarts=0)
+    made = life.look()
+    assert made is not None and made.requeue_after is not None and made.requeue_after <= 15.0
+    life.live(20)
+    assert (life.state, life.status["reason"]) == ("Failed", "SubmissionFailed")
