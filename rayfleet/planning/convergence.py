@@ -17,6 +17,8 @@ def drift(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]
     patch: dict[str, Any] = {}
     for name, value in wanted.items():
         other = found.get(name)
+        if value == other:
+            continue
         if name in EXACT:
             patch |= exactly(name, value, other)
         elif isinstance(value, Mapping) and isinstance(other, Mapping):
@@ -37,12 +39,14 @@ def exactly(name: str, value: Any, other: Any) -> dict[str, Any]:
 
 def holds(value: Any, other: Any) -> bool:
     """Does `other` say at least what `value` says? Lists must be as long and in order; an absent empty value is no difference."""
+    if value == other:
+        return True  # most are, and to see that is quick
     if isinstance(value, Mapping):
         return isinstance(other, Mapping) and all(holds(part, other.get(name)) for name, part in value.items())
     if isinstance(value, list | tuple):
         found = other if isinstance(other, list | tuple) else ()
         return len(value) == len(found) and all(map(holds, value, found))
-    return bool(value == other) or (other is None and value in ("", False, 0))
+    return other is None and value in ("", False, 0)
 
 
 def compared(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,14 +13,14 @@ def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
     """
     patch: dict[str, Any] = {}
     for name, value in after.items():
-        if value is None:
-            continue
         old = before.get(name)
+        if value is None or value == old:
+            continue
         if isinstance(value, Mapping) and isinstance(old, Mapping):
             inner = merge_patch(old, value)
             if inner:
                 patch[name] = inner
-        elif old != value:
+        else:
             patch[name] = value
     for name, old in before.items():
         if old is not None and after.get(name) is None:
