@@ -9,7 +9,7 @@ from rayfleet.api import labels
 from rayfleet.api.raycluster import RayCluster, WorkerGroupSpec
 from rayfleet.api.views import PodView
 from rayfleet.autoscaling.amounts import Resources, resources
-from rayfleet.autoscaling.values import DEFAULT_IDLE_TIMEOUT, HEAD, Group, Instance, Policy, State
+from rayfleet.autoscaling.values import DEFAULT_IDLE_TIMEOUT, HEAD, PREFERENCE, Group, Instance, Policy, State
 from rayfleet.planning.clock import parse_rfc3339
 from rayfleet.resources.pod_template import ray_container, template_of
 from rayfleet.resources.ray_start import literal_json, worker_params
@@ -17,8 +17,6 @@ from rayfleet.resources.ray_start import literal_json, worker_params
 NODE_GROUP = "ray.io/node-group"
 AMOUNTS = {"num-cpus": "CPU", "num-gpus": "GPU", "memory": "memory", "object-store-memory": "object_store_memory"}
 CONSERVATIVE = "Conservative"
-PREFERENCE = (State.RUNNING, State.DRAINING, State.IDLE, State.DEAD)
-"""Which of two nodes in one Pod counts: the one with more to lose."""
 
 
 class Node(Protocol):

@@ -108,6 +108,10 @@ class State(StrEnum):
     DEAD = "dead"
 
 
+PREFERENCE = (State.RUNNING, State.DRAINING, State.IDLE, State.DEAD)
+"""Which of two nodes counts that are listed for one Pod, or under one id: the one with more to lose."""
+
+
 @dataclass(frozen=True, slots=True)
 class Instance:
     """A Pod of the cluster and the Ray node in it (joined by the node's `instance_id`, which is the Pod's name; a DEAD node only where the

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from rayfleet.autoscaling.amounts import Resources, resources
-from rayfleet.autoscaling.values import Demand, Gang, Request, Requirement, Selector, State, Strategy
+from rayfleet.autoscaling.values import PREFERENCE, Demand, Gang, Request, Requirement, Selector, State, Strategy
 from rayfleet.ray.gcs_messages import DEAD, DRAINING, IDLE, parsed
 
 T = TypeVar("T")
@@ -69,11 +69,13 @@ class Word:
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """Sorted by id, each id once. Ray lists dead nodes for a long time."""
+        """Sorted by id, each id once: of two the one with more to lose. Ray lists dead nodes for a long time."""
         found: dict[str, Node] = {}
-        for node, idle in zip(self._state.node_states, self._seconds, strict=True):
-            if node.node_id:
-                found.setdefault(node.node_id.hex(), read_node(node, idle))
+        for told, idle in zip(self._state.node_states, self._seconds, strict=True):
+            node = read_node(told, idle)
+            known = found.get(node.node)
+            if node.node and (known is None or PREFERENCE.index(node.state) < PREFERENCE.index(known.state)):
+                found[node.node] = node
         return tuple(found[node] for node in sorted(found))
 
     @cached_property

@@ -69,6 +69,14 @@ def test_nodes_are_read_without_trust() -> None:
     assert dead.state == State.DEAD
 
 
+@pytest.mark.parametrize("order", [(1, 3, 2), (2, 1, 3), (3, 2, 1)])
+def test_of_nodes_under_one_id_the_one_with_more_to_lose_counts(order: tuple[int, ...]) -> None:
+    gcs = ScriptedGcs()
+    for status in order:
+        gcs.node("a", "small", {"CPU": 1.0}, status=status, node_id=b"\x01")
+    assert [node.state for node in said(gcs).nodes] == [State.RUNNING]
+
+
 @pytest.mark.parametrize(("milliseconds", "seconds"), [(-5_000, 0.0), (2**62, LONGEST_IDLE), (1_500, 1.5)])
 def test_idle_times_are_bounded(milliseconds: int, seconds: float) -> None:
     reply = message("GetClusterResourceStateReply")
