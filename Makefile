@@ -37,7 +37,7 @@ test: env testbed ## everything, with each part's share of the time
 
 SEEDS ?= 5000
 KIND ?= clusters
-sim: env ## any number of storms on all processors: make sim SEEDS=N KIND=clusters|jobs|services|cronjobs
+sim: env ## any number of storms on all processors: make sim SEEDS=N KIND=clusters|jobs|services|cronjobs|hosted
 	$(PY) -m rayfleet.sim.many $(SEEDS) 0 12 $(KIND)
 
 parity: env ## every kind against what KubeRay was recorded to make of it; a table at the end

@@ -18,7 +18,9 @@ job_storm   the same for a RayJob: job_chaos is what befalls it, job_rules what 
 serve_storm the same for a RayService: serve_chaos, serve_rules; shop_front its proxies and customers, slices where Services lead
 cron_storm  the same for a RayCronJob
 job_life    one RayJob on a few objects, without a control plane: for tests that say what Ray does
-serve       a Serve on every head; service_life: one RayService with it, service_shop: one that goes on by itself, service_storm: faults
+serve       a Serve on every head; service_life: one RayService with it (service_objects: its objects), service_shop: one that goes on by
+            itself, service_storm: faults
+hosted_storm clusters that the operator sizes: hosted_chaos, sizes what must hold; sized_ray their Ray, sized_line how it answers and lies
 gcs         a head's GCS that says what it is told to, over real gRPC
 ideal_world one in which all goes well, and ideal_ray its Ray
 ideal       `rayfleet render` and `rayfleet plan`: no faults, no time, no network

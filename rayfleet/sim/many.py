@@ -1,7 +1,7 @@
 """Many storms on all processors: how often each fault and each action occurred, and every seed that broke an invariant.
 
 usage: python -m rayfleet.sim.many [STORMS] [FIRST SEED] [LEADERS] [KIND]
-LEADERS is 1 or 2 operators at once, or a mixture of storms: 1112. KIND is clusters, jobs, services or cronjobs.
+LEADERS is 1 or 2 operators at once, or a mixture of storms: 1112. KIND is clusters, jobs, services, cronjobs or hosted.
 Exit code 1 when an invariant broke, or when a class of fault, a fault on some call, or a kind of action never occurred.
 """
 
@@ -17,10 +17,16 @@ from collections import Counter
 from functools import partial
 from typing import NamedTuple
 
-from rayfleet.sim import cron_storm, job_storm, serve_storm, storm
+from rayfleet.sim import cron_storm, hosted_storm, job_storm, serve_storm, storm
 from rayfleet.sim.storm import Sort
 
-SORTS = {"clusters": storm.SORT, "jobs": job_storm.SORT, "services": serve_storm.SORT, "cronjobs": cron_storm.SORT}
+SORTS = {
+    "clusters": storm.SORT,
+    "jobs": job_storm.SORT,
+    "services": serve_storm.SORT,
+    "cronjobs": cron_storm.SORT,
+    "hosted": hosted_storm.SORT,
+}
 AMONG_TWO = {"restart-leader"}  # needs another one that goes on
 TOLD_EVERY = 500
 

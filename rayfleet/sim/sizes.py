@@ -4,6 +4,8 @@ Z1   no size that it writes is above the group's maximum or below its minimum, i
 Z2   it writes sizes and names of Pods that go, and changes nothing else of the spec
 Z3   a Pod that it names is of that cluster, that life of it and that group, and its node has no work, or was let go by Ray
 Z4   no worker with work is deleted that was not named so, unless somebody else ended it
+Z5   a replica of several hosts is named as a whole
+Z6   what is decided on one cluster is written to that one
 
 A Pod that had not begun when it was last seen may begin before it is named, or before it is deleted: no write can forbid that.
 """
@@ -17,7 +19,9 @@ from typing import Any
 from rayfleet.api import labels
 from rayfleet.api.meta import PODS, RAYCLUSTERS, Key
 from rayfleet.kube.errors import ApiError
+from rayfleet.planning.clock import parse_rfc3339
 from rayfleet.sim.judge import Violation
+from rayfleet.sim.leader import TURN
 from rayfleet.sim.sized_ray import SizedRays
 from rayfleet.sim.store import TERMINAL, Change, Obj, Request, owner_uid
 from rayfleet.sim.world import OPERATOR, World
@@ -56,6 +60,9 @@ class Sizes:
             self.check_delete(request, change.old or {})
 
     def check_resize(self, request: Request, old: Obj, new: Obj) -> None:
+        turn = TURN.get()
+        if (turn.key, turn.uid) != (request.key, new["metadata"]["uid"]):
+            self.fail("Z6", f"{request} was decided on {turn.key.name} {turn.uid}")
         if bare(old) != bare(new):
             self.fail("Z2", f"{request} changes more than sizes")
         for was, now in zip(groups(old), groups(new), strict=True):
@@ -64,6 +71,7 @@ class Sizes:
                 self.fail("Z1", f"{request} makes {now['groupName']} {now['replicas']}, of {least} to {most}")
             for name in set(names(now)) - set(names(was)):
                 self.check_name(request, new, str(now["groupName"]), name)
+            self.check_whole(request, new, now)
 
     def check_name(self, request: Request, cluster: Obj, group: str, name: str) -> None:
         uid = cluster["metadata"]["uid"]
@@ -79,6 +87,19 @@ class Sizes:
             self.fail("Z3", f"{request} names {name}, which has {len(node.tasks)} tasks")
         self.named.add(pod["metadata"]["uid"])
 
+    def check_whole(self, request: Request, cluster: Obj, group: Obj) -> None:
+        """A host that was made a moment ago in place of another may not have been seen."""
+        found: dict[str, dict[str, bool]] = {}
+        for pod in self.world.store.owned(cluster["metadata"]["uid"], PODS):
+            meta = pod["metadata"]
+            if meta["labels"].get(labels.GROUP) == group["groupName"] and not meta.get("deletionTimestamp") and not is_over(pod):
+                old = self.world.clock.now - parse_rfc3339(meta["creationTimestamp"]) > JOINS
+                found.setdefault(replica_of(pod), {})[meta["name"]] = old
+        for replica, pods in found.items():
+            named = set(names(group)) & pods.keys()
+            if left := [name for name, old in pods.items() if named and old and name not in named]:
+                self.fail("Z5", f"{request} names {', '.join(sorted(named))} of {replica}, and not {', '.join(left)}")
+
     def check_delete(self, request: Request, pod: Obj) -> None:
         node = self.rays.node_of(pod["metadata"]["uid"])
         if node is None or not node.tasks or pod["metadata"].get("deletionTimestamp") or pod["status"]["phase"] in TERMINAL:
@@ -87,9 +108,18 @@ class Sizes:
         if owner is None or owner["metadata"]["uid"] != owner_uid(pod) or owner["metadata"].get("deletionTimestamp"):
             return
         group = pod["metadata"]["labels"].get(labels.GROUP, "")
+        if self.is_broken(owner, pod):
+            return
         was_removed = self.world.clock.now - self.removed.get((owner["metadata"]["uid"], group), -math.inf) < STALE
         if not was_removed and pod["metadata"]["uid"] not in self.named and request.name not in self.by_hand:
             self.fail("Z4", f"{request} ends {len(node.tasks)} tasks")
+
+    def is_broken(self, cluster: Obj, pod: Obj) -> bool:
+        """Is another host of its replica gone? They come and go together."""
+        group = next((each for each in groups(cluster) if each["groupName"] == pod["metadata"]["labels"].get(labels.GROUP)), {})
+        mates = [each for each in self.world.store.owned(cluster["metadata"]["uid"], PODS) if replica_of(each) == replica_of(pod)]
+        whole = [each for each in mates if not each["metadata"].get("deletionTimestamp") and not is_over(each)]
+        return len(whole) < int(group.get("numOfHosts", 1)) > 1
 
     @property
     def by_hand(self) -> set[str]:
@@ -101,6 +131,16 @@ class Sizes:
 
 def groups(cluster: Obj) -> list[Obj]:
     return list(cluster.get("spec", {}).get("workerGroupSpecs") or ())
+
+
+def is_over(pod: Obj) -> bool:
+    return pod["status"]["phase"] in TERMINAL
+
+
+def replica_of(pod: Obj) -> str:
+    """The label that the hosts of a replica share, or else the Pod's name."""
+    meta = pod["metadata"]
+    return str(meta["labels"].get(labels.REPLICA_NAME) or meta["name"])
 
 
 def names(group: Obj) -> list[str]:
