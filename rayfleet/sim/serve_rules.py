@@ -3,6 +3,8 @@
 S9   no more than two of its clusters live. Of two operators at once each may have made one that the other had not heard of: then it is
      one more, and not for long (L1)
 S10  no cluster is made for a suspended service
+S12  the finalizer goes when none of its clusters is left
+V0   no cluster is made while one lives, and was seen, that is made for the very same spec
 V1   a config goes to a cluster that is made for the spec that it came with, or that runs it already
 V2   traffic is moved only to a cluster that serves, as long as the one that has it serves
 V3   no request is lost while nothing has befallen the clusters that the service is led to
@@ -21,15 +23,14 @@ from rayfleet.api.meta import RAYCLUSTERS, RAYSERVICES, SERVICES, Key, Resource
 from rayfleet.api.raycluster import RayCluster, RayClusterSpec
 from rayfleet.planning.backoff import LONGEST_RETRY
 from rayfleet.ray.serve_config import ServeConfig, read_config
-from rayfleet.resources.cluster_hash import is_made_for, lacks_only_groups
+from rayfleet.resources.cluster_hash import is_made_for, lacks_only_groups, muted, said
 from rayfleet.sim.judge import Judge
 from rayfleet.sim.leader import Turn
 from rayfleet.sim.serve import ANOTHER
 from rayfleet.sim.shop_front import ShopFront
-from rayfleet.sim.store import Change, Request, encoded, owner_uid
+from rayfleet.sim.store import Change, Obj, Request, encoded, owner_uid
 from rayfleet.sim.world import NAMESPACE, OPERATOR, World
 
-REQUESTS = 0.5  # seconds between two
 HEARD = 30.0  # seconds within which a cluster that served may still be taken for one that does
 
 
@@ -81,7 +82,7 @@ class ServeRules(Judge):
     def customer(self, service: str) -> Iterator[float]:
         """Sends requests all the time, once the service was ready."""
         while True:
-            yield REQUESTS
+            yield self.front.pause
             self.hold_on()
             for cluster in {life.cluster.name for life in self.world.rays.lives.values()}:
                 if self.front.serves(cluster):
@@ -98,6 +99,22 @@ class ServeRules(Judge):
     def check_create(self, request: Request, turn: Turn) -> None:
         if request.resource == RAYCLUSTERS and turn.owner.spec.suspend:
             self.fail("S10", f"{request} for a suspended service")
+        if request.resource == RAYCLUSTERS and (same := next(self.made_alike(turn), "")):
+            self.fail("V0", f"{request} while {same} is as it is wanted")
+
+    def made_alike(self, turn: Turn) -> Iterator[str]:
+        """By what their specs say, whatever hash is on them."""
+        wanted = said(muted(turn.owner.spec.ray_cluster_config))
+        for member in turn.observed.members:
+            found = self.world.store.get(RAYCLUSTERS, member.cluster.metadata.key)
+            lives = found is not None and found["metadata"]["uid"] == member.cluster.metadata.uid and member.living
+            if found and lives and not found["metadata"].get("deletionTimestamp") and said(muted(member.cluster.spec)) == wanted:
+                yield member.name
+
+    def check_release(self, request: Request, old: Obj) -> None:
+        left = [each["metadata"]["name"] for each in self.world.store.owned(old["metadata"]["uid"], RAYCLUSTERS)]
+        if left and len(self.world.leaders) == 1:
+            self.fail("S12", f"{request} releases the service, and {', '.join(left)} is left")
 
     def is_own(self, resource: Resource, obj: Mapping[str, Any], turn: Turn) -> bool:
         """Also what belongs to its clusters: the label on their heads, and their own serve Services."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rayfleet.api import labels
-from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYJOBS
+from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYJOBS, Key
 from rayfleet.rayjob import submission
 from rayfleet.sim.job_storm import NAME
 from rayfleet.sim.kubelet import PENDING, READY, key_of
 from rayfleet.sim.manifests import cluster, group
-from rayfleet.sim.world import World
+from rayfleet.sim.world import NAMESPACE, World
 from tests.sim.jobs import BOOT, job_world
 
 MODES = ("HTTPMode", "K8sJobMode", "SidecarMode")
@@ -270,6 +270,24 @@ def test_a_job_that_is_deleted_does_not_run_on_where_ray_did_not_hear_the_first_
         life.ray.lie = None
         world.run(20.0)
         assert world.store.all(RAYJOBS) == [] and all(job["status"] == "STOPPED" for job in life.ray.jobs.values())
+
+
+def test_a_job_of_somebody_else_s_with_the_submitters_name_is_left_alone() -> None:
+    """And where it goes the name is taken."""
+    with job_world() as world:
+        world.lead()
+        foreign = Key(NAMESPACE, NAME)
+        world.user("create", JOBS, foreign, body={"spec": {"template": {"spec": {"containers": []}}}})
+        world.submit(submissionMode="K8sJobMode")
+        world.run(60.0)
+        assert (world.state, world.runs) == ("Initializing", [])
+        world.change(suspend=True)
+        world.run(60.0)
+        assert (world.state, world.store.get(JOBS, foreign) is not None) == ("Suspended", True)
+        world.user("delete", JOBS, foreign)
+        world.change(suspend=False)
+        world.run(400.0)
+        assert (world.state, len(world.runs)) == ("Complete", 1)
 
 
 def test_a_job_that_another_controller_manages_is_left_alone() -> None:

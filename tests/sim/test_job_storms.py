@@ -5,6 +5,8 @@ More of them, and what must occur in all: `python -m rayfleet.sim.many 5000 0 11
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from rayfleet.api.meta import RAYJOBS
@@ -51,6 +53,8 @@ def test_the_mutant_is_killed(mutant: Mutant) -> None:
 TOLD = {
     jobs.unfenced_sidecar: stories.test_a_cluster_whose_head_submits_is_not_made_again_when_it_is_lost,
     jobs.stray_left: stories.test_a_cluster_made_from_an_old_copy_of_the_job_goes,
+    jobs.released_unstopped: partial(stories.test_a_job_that_is_deleted_does_not_run_on_where_ray_did_not_hear_the_first_stop, "stop"),
+    jobs.submitter_by_name: stories.test_a_job_of_somebody_else_s_with_the_submitters_name_is_left_alone,
     jobs.wrong_time_stays: stories.test_an_end_that_a_wrong_clock_dated_keeps_no_cluster_for_a_year,
 }
 """Faults that storms meet once in hundreds, and the story that tells each."""

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from rayfleet.api.meta import RAYCLUSTERS
-from rayfleet.planning.actions import Action, Create, Delete, Fence, RemoveFinalizer
-from rayfleet.planning.plan import Event, Plan, StatusWrite
+from rayfleet.api.meta import JOBS, RAYCLUSTERS
+from rayfleet.planning.actions import Action, Fence
+from rayfleet.planning.plan import Plan, StatusWrite
 from rayfleet.raycluster import head
 from rayfleet.raycluster import observe as observer
 from rayfleet.rayjob import cluster, deadlines, deletion, findings, observe, states, status, submission
@@ -20,6 +20,7 @@ from rayfleet.rayjob import plan as core
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import Finding, State, Step
 from rayfleet.sim.leader import Planner
+from tests.sim.mutants import every_kind
 
 Patch = pytest.MonkeyPatch
 Mutant = Callable[[Patch], Planner | None]
@@ -36,13 +37,6 @@ class Proof:
 
 def planner(change: Callable[[Observed, Plan], Plan]) -> Planner:
     return lambda observed: change(observed, core.plan(observed))
-
-
-def each(change: Callable[[Action], Action | None]) -> Planner:
-    def changed(observed: Observed, plan: Plan) -> Plan:
-        return replace(plan, actions=tuple(action for found in plan.actions if (action := change(found)) is not None))
-
-    return planner(changed)
 
 
 def holds(patch: Patch, finding: Finding, wrong: Any) -> None:
@@ -162,8 +156,7 @@ def wrong_time_stays(patch: Patch) -> None:
 
 
 def no_uid(patch: Patch) -> Planner:
-    """A delete names no UID."""
-    return each(lambda action: replace(action, uid="") if isinstance(action, Delete) else action)
+    return every_kind.without_uid(core.plan)
 
 
 def selected_cluster_goes(patch: Patch) -> Planner:
@@ -179,27 +172,19 @@ def selected_cluster_goes(patch: Patch) -> Planner:
 
 
 def untested_fence(patch: Patch) -> Planner:
-    """A mark is written without the version that was seen."""
-    return each(lambda action: replace(action, resource_version="") if isinstance(action, Fence | RemoveFinalizer) else action)
+    return every_kind.untested(core.plan)
 
 
 def others_marks(patch: Patch) -> Planner:
     """The operator writes annotations that are not its own."""
-    return each(
-        lambda action: replace(action, annotations={**action.annotations, "example.com/x": "1"}) if isinstance(action, Fence) else action
+    return every_kind.changing(
+        core.plan,
+        lambda action: replace(action, annotations={**action.annotations, "example.com/x": "1"}) if isinstance(action, Fence) else action,
     )
 
 
 def ownerless_cluster(patch: Patch) -> Planner:
-    """The cluster has no owner: nobody removes it (KubeRay: orphans)."""
-
-    def change(action: Action) -> Action:
-        if not isinstance(action, Create) or action.resource != RAYCLUSTERS:
-            return action
-        meta = {name: value for name, value in action.manifest["metadata"].items() if name != "ownerReferences"}
-        return replace(action, manifest={**action.manifest, "metadata": meta})
-
-    return each(change)
+    return every_kind.ownerless(core.plan)
 
 
 def made_for_the_dying(patch: Patch) -> Planner:
@@ -240,26 +225,33 @@ def wrong_pair(patch: Patch) -> Planner:
 
 
 def generation_unwritten(patch: Patch) -> Planner:
-    """observedGeneration is not written."""
-
-    def changed(observed: Observed, plan: Plan) -> Plan:
-        if plan.status is None:
-            return plan
-        patch = {name: value for name, value in plan.status.patch.items() if name != "observedGeneration"}
-        return replace(plan, status=replace(plan.status, patch=patch) if patch else None)
-
-    return planner(changed)
+    return every_kind.generation_unwritten(core.plan)
 
 
 def conflict_told(patch: Patch) -> Planner:
-    """A conflict is told as if it were news (KubeRay #745)."""
-    return planner(
-        lambda observed, plan: (
-            replace(plan, events=(*plan.events, Event("Warning", "Failed", "the object has been modified", "Reconcile")))
-            if plan.actions
-            else plan
-        )
-    )
+    return every_kind.conflict_told(core.plan)
+
+
+def refusal_remembered(patch: Patch) -> Planner:
+    return every_kind.refusal_remembered(core.plan, lambda observed: observed.job.status.job_deployment_status == State.INVALID)
+
+
+def released_unstopped(patch: Patch) -> None:
+    """The finalizer goes although Ray did not hear that the job is to stop (KubeRay: StopJob failed)."""
+    patch.setattr(deletion, "stop_settled", lambda observed, job: observed.stopped is not None or submission.stop_settled(observed, job))
+    patch.setattr(deletion, "may_run_elsewhere", lambda observed, job: False)
+
+
+def submitter_by_name(patch: Patch) -> None:
+    """Any Job of the right name is taken for the submitter (KubeRay does so)."""
+    real = observe.Observer.__call__
+
+    async def seeing(self: Any, reader: Any, key: Any, now: float) -> Observed | None:
+        found = await real(self, reader, key, now)
+        named = reader.get(JOBS, key)
+        return replace(found, submitters=(named,)) if found and named is not None else found
+
+    patch.setattr(observe.Observer, "__call__", seeing)
 
 
 def nil_spec(patch: Patch) -> Planner:
@@ -297,5 +289,6 @@ MUTANTS: dict[Mutant, Proof] = {
     wrong_pair: Proof("P1"),
     generation_unwritten: Proof("L1"),
     conflict_told: Proof("W4"),
+    refusal_remembered: Proof("L1", first=80),
     nil_spec: Proof("raised"),
 }

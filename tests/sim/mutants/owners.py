@@ -7,7 +7,7 @@ from typing import Any
 
 from rayfleet.api import labels
 from rayfleet.api.meta import PODS, RAYCLUSTERS, ROLES, SERVICES
-from rayfleet.planning.actions import Action, Create, Delete, Fence
+from rayfleet.planning.actions import Create, Fence
 from rayfleet.planning.actions import Patch as Change
 from rayfleet.planning.plan import Plan
 from rayfleet.raycluster import plan as core
@@ -15,6 +15,7 @@ from rayfleet.raycluster import workers
 from rayfleet.raycluster.observe import Observer
 from rayfleet.raycluster.observed import Observed
 from rayfleet.sim.leader import Planner
+from tests.sim.mutants import every_kind
 from tests.sim.mutants.proof import Mutant, Patch, Proof, changed, seeing
 
 
@@ -89,7 +90,7 @@ def spec_edited(patch: Patch) -> Planner:
 
 
 def deletes_without_uid(patch: Patch) -> Planner:
-    return changed(lambda action: replace(action, uid="") if isinstance(action, Delete) else action)
+    return every_kind.without_uid(core.plan)
 
 
 def predecessors_counted(patch: Patch) -> Planner:
@@ -129,15 +130,7 @@ def role_by_name(patch: Patch) -> Planner:
 
 
 def nobodys_children(patch: Patch) -> Planner:
-    """Children carry no reference to their owner: nobody collects them."""
-
-    def orphaned(action: Action) -> Action:
-        if not isinstance(action, Create):
-            return action
-        metadata = {name: value for name, value in action.manifest["metadata"].items() if name != "ownerReferences"}
-        return replace(action, manifest={**action.manifest, "metadata": metadata})
-
-    return changed(orphaned)
+    return every_kind.ownerless(core.plan)
 
 
 def another_namespace(patch: Patch) -> Planner:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import pytest
 
@@ -13,6 +12,7 @@ from rayfleet.raycluster import plan as core
 from rayfleet.raycluster.observed import Observed
 from rayfleet.sim.leader import Planner
 from rayfleet.sim.world import World
+from tests.sim.mutants import every_kind
 
 Patch = pytest.MonkeyPatch
 Mutant = Callable[[Patch], Planner]
@@ -36,12 +36,7 @@ class Proof:
 
 def changed(change: Callable[[Action], Action | None]) -> Planner:
     """The planner with each action changed, or left out (None)."""
-
-    def plan(observed: Observed) -> Any:
-        found = core.plan(observed)
-        return replace(found, actions=tuple(action for each in found.actions if (action := change(each)) is not None))
-
-    return plan
+    return every_kind.changing(core.plan, change)
 
 
 def seeing(see: Callable[[Observed], Observed]) -> Planner:

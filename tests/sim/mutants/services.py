@@ -9,26 +9,22 @@ from typing import Any
 
 import msgspec
 
-from rayfleet.api.meta import RAYCLUSTERS, SERVICES
-from rayfleet.planning.actions import Action, Create, Delete, Fence, RemoveFinalizer
+from rayfleet.api import labels
+from rayfleet.api.meta import SERVICES
 from rayfleet.planning.actions import Patch as Change
-from rayfleet.planning.plan import Event, Plan, StatusWrite
-from rayfleet.rayservice import clusters, generations, serve, traffic
+from rayfleet.planning.plan import Plan, StatusWrite
+from rayfleet.rayservice import clusters, finalize, generations, serve, traffic
 from rayfleet.rayservice import plan as core
 from rayfleet.rayservice.observed import Observed
-from rayfleet.sim.leader import Planner
+from rayfleet.rayservice.validity import checked
+from rayfleet.resources import cluster_hash, ray_service
+from rayfleet.sim.leader import Leader, Planner
+from tests.sim.mutants import every_kind
 from tests.sim.mutants.jobs import Mutant, Patch, Proof
 
 
-def planner(change: Callable[[Observed, Plan], Plan]) -> Planner:
+def changed_by(change: Callable[[Observed, Plan], Plan]) -> Planner:
     return lambda observed: change(observed, core.plan(observed))
-
-
-def each(change: Callable[[Action], Action | None]) -> Planner:
-    def changed(observed: Observed, plan: Plan) -> Plan:
-        return replace(plan, actions=tuple(action for found in plan.actions if (action := change(found)) is not None))
-
-    return planner(changed)
 
 
 def moves_too_early(patch: Patch) -> None:
@@ -92,7 +88,7 @@ def sent_at_each_look(patch: Patch) -> Planner:
         again = [replace(call, target=living[name].target) for name, call in calls.items() if name in living and len(living) == 1]
         return replace(plan, calls=tuple(again) or plan.calls, requeue_after=30.0)
 
-    return planner(changed)
+    return changed_by(changed)
 
 
 def talks_at_rest(patch: Patch) -> Planner:
@@ -105,52 +101,65 @@ def talks_at_rest(patch: Patch) -> Planner:
         write = StatusWrite({"serviceStatus": f"looked at {observed.now}"}, found.metadata.resource_version, True, "looked")
         return replace(plan, status=write, requeue_after=30.0)
 
-    return planner(changed)
+    return changed_by(changed)
 
 
-def generation_unwritten(patch: Patch) -> Planner:
-    """observedGeneration is not written."""
+def hash_of_the_operator(patch: Patch) -> None:
+    """Each process has another hash for the same spec: its start makes new clusters (KubeRay #2315)."""
+    started: list[Leader] = []
+    start, real = Leader.start, cluster_hash.cluster_hash
 
-    def changed(observed: Observed, plan: Plan) -> Plan:
-        if plan.status is None:
-            return plan
-        kept = {name: value for name, value in plan.status.patch.items() if name != "observedGeneration"}
-        return replace(plan, status=replace(plan.status, patch=kept))
+    def begin(self: Leader) -> None:
+        started.append(self)
+        start(self)
 
-    return planner(changed)
+    def hashed(spec: Any, groups: int | None = None) -> str:
+        return f"{len(started)}{real(spec, groups)}"[:32]
 
-
-def no_uid(patch: Patch) -> Planner:
-    """A delete names no UID."""
-    return each(lambda action: replace(action, uid="") if isinstance(action, Delete) else action)
-
-
-def ownerless_cluster(patch: Patch) -> Planner:
-    """The cluster has no owner: nobody removes it."""
-
-    def change(action: Action) -> Action:
-        if not isinstance(action, Create) or action.resource != RAYCLUSTERS:
-            return action
-        meta = {name: value for name, value in action.manifest["metadata"].items() if name != "ownerReferences"}
-        return replace(action, manifest={**action.manifest, "metadata": meta})
-
-    return each(change)
+    patch.setattr(Leader, "start", begin)
+    patch.setattr(ray_service, "cluster_hash", hashed)
+    patch.setattr(
+        cluster_hash, "matches", lambda found, spec, groups: found.metadata.annotation(labels.CLUSTER_HASH) == hashed(spec, groups)
+    )
 
 
-def untested_mark(patch: Patch) -> Planner:
-    """A mark is written without the version that was seen."""
-    return each(lambda action: replace(action, resource_version="") if isinstance(action, Fence | RemoveFinalizer) else action)
+def released_at_once(patch: Patch) -> None:
+    """The finalizer goes before the clusters do (KubeRay #4807: there was none)."""
+    real = finalize.finalize
+    patch.setattr(core, "finalize", lambda observed: real(replace(observed, members=(), spoiled=())))
 
 
 def turned_service_stays(patch: Patch) -> Planner:
     """A Service that somebody turned away is left so."""
-    return each(lambda action: None if isinstance(action, Change) and action.resource == SERVICES else action)
+    return every_kind.changing(core.plan, lambda action: None if isinstance(action, Change) and action.resource == SERVICES else action)
+
+
+def refused(observed: Observed) -> bool:
+    return isinstance(checked(observed), tuple)
+
+
+def no_uid(patch: Patch) -> Planner:
+    return every_kind.without_uid(core.plan)
+
+
+def ownerless_cluster(patch: Patch) -> Planner:
+    return every_kind.ownerless(core.plan)
+
+
+def untested_mark(patch: Patch) -> Planner:
+    return every_kind.untested(core.plan)
 
 
 def conflict_told(patch: Patch) -> Planner:
-    """A conflict is told as if it were news (KubeRay #745)."""
-    event = Event("Warning", "Failed", "the object has been modified", "Reconcile")
-    return planner(lambda observed, plan: replace(plan, events=(*plan.events, event)) if plan.actions else plan)
+    return every_kind.conflict_told(core.plan)
+
+
+def generation_unwritten(patch: Patch) -> Planner:
+    return every_kind.generation_unwritten(core.plan)
+
+
+def refusal_remembered(patch: Patch) -> Planner:
+    return every_kind.refusal_remembered(core.plan, refused)
 
 
 MUTANTS: dict[Mutant, Proof] = {
@@ -169,4 +178,7 @@ MUTANTS: dict[Mutant, Proof] = {
     untested_mark: Proof("S15"),
     turned_service_stays: Proof("L1"),
     conflict_told: Proof("W4"),
+    hash_of_the_operator: Proof("V0"),
+    released_at_once: Proof("S12"),
+    refusal_remembered: Proof("L1"),
 }

@@ -17,6 +17,7 @@ from rayfleet.runtime.apply import Applier
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.sim.leader import Planner
 from tests.sim import test_clock_steps as steps
+from tests.sim.mutants import every_kind
 from tests.sim.mutants.proof import Mutant, Patch, Proof
 
 
@@ -43,16 +44,7 @@ def status_untested(patch: Patch) -> Planner:
 
 
 def generation_not_told(patch: Patch) -> Planner:
-    """observedGeneration stays behind."""
-
-    def plan(observed: Observed) -> Plan:
-        found = core.plan(observed)
-        if found.status is None:
-            return found
-        told = {name: value for name, value in found.status.patch.items() if name != "observedGeneration"}
-        return replace(found, status=replace(found.status, patch=told))
-
-    return plan
+    return every_kind.generation_unwritten(core.plan)
 
 
 def failures_kept(patch: Patch) -> Planner:
