@@ -82,27 +82,17 @@ def harming(act: Act, seconds: float = RECOVERY) -> Act:
     return cast(Act, fault)
 
 
-def in_mood(mood: str) -> Act:
+def afflict(name: str, ills: str, what: str) -> Act:
+    """Serve's `moods`, or where it is `stuck`, of one cluster."""
+
     def act(chaos: ServeChaos) -> bool:
-        name = chaos.name
-        if name:
-            chaos.world.rays.serve.moods[name] = mood
-            chaos.rules.harm(name, WELL)
-        return bool(name)
+        cluster = chaos.name
+        if cluster:
+            getattr(chaos.world.rays.serve, ills)[cluster] = what
+            chaos.rules.harm(cluster, WELL)
+        return bool(cluster)
 
-    act.__name__ = f"serve-{mood}"
-    return cast(Act, act)
-
-
-def stuck_in(state: str) -> Act:
-    def act(chaos: ServeChaos) -> bool:
-        name = chaos.name
-        if name:
-            chaos.world.rays.serve.stuck[name] = state
-            chaos.rules.harm(name, WELL)
-        return bool(name)
-
-    act.__name__ = f"stuck-{state}"
+    act.__name__ = name
     return cast(Act, act)
 
 
@@ -245,8 +235,8 @@ GENTLE: dict[Act, int] = {**cast(dict[Act, int], EDITS), **OF_OPERATORS}
 ODDS: dict[Act, int] = {
     **GENTLE,
     harming(edit("edit-strategy", upgradeStrategy="strategies"), LONGEST_RETRY): 1,  # requests come another way then
-    **{in_mood(mood): 1 for mood in MOODS},
-    **{stuck_in(state): 1 for state in STATES},
+    **{afflict(f"serve-{mood}", "moods", mood): 1 for mood in MOODS},
+    **{afflict(f"stuck-{state}", "stuck", state): 1 for state in STATES},
     **{
         cast(Act, act): odds
         for act, odds in {flap: 1, ServeChaos.get_well: 6, suspend_service: 1, resume_service: 3, delete_service_object: 1}.items()

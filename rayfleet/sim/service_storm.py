@@ -20,14 +20,13 @@ from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayservice import RayService
 from rayfleet.resources.cluster_hash import is_made_for
 from rayfleet.sim.seeds import run_seeds
+from rayfleet.sim.serve_chaos import CONFIGS, MOODS, STATES
 from rayfleet.sim.service_shop import Shop
 from rayfleet.sim.service_specs import CONFIG, cluster_spec, group, incremental
 from rayfleet.sim.store import encoded
 
 STEPS = 30
 PATIENCE = 900
-MOODS = ("error", "html", "missing", "hang", "unhealthy", "forgetful", "other")
-CONFIGS = (CONFIG, CONFIG.replace("sums:app", "sums:other"), CONFIG + "  deployments: [{name: D, num_replicas: 2}]\n")
 
 
 def some(shop: Shop) -> str | None:
@@ -70,22 +69,13 @@ def turn_weights(shop: Shop) -> bool:
     return True
 
 
-def in_mood(mood: str) -> Callable[[Shop], bool]:
+def afflicted(ills: str, what: str) -> Callable[[Shop], bool]:
+    """Serve's `moods`, or where it is `stuck`, of one cluster."""
+
     def fault(shop: Shop) -> bool:
         name = some(shop)
         if name:
-            shop.serve.moods[name] = mood
-            shop.lost.add(name)
-        return bool(name)
-
-    return fault
-
-
-def stuck_in(state: str) -> Callable[[Shop], bool]:
-    def fault(shop: Shop) -> bool:
-        name = some(shop)
-        if name:
-            shop.serve.stuck[name] = state
+            getattr(shop.serve, ills)[name] = what
             shop.lost.add(name)
         return bool(name)
 
@@ -164,8 +154,8 @@ FAULTS: Mapping[str, Callable[[Shop], bool]] = {
     "strategy step by step again": edit(upgradeStrategy=(STEPS_UP,)),
     "route lost": lose_route,
     "weights turned": turn_weights,
-    **{f"Serve {mood}": in_mood(mood) for mood in MOODS},
-    **{f"stuck {state}": stuck_in(state) for state in ("DEPLOYING", "DEPLOY_FAILED", "UNHEALTHY")},
+    **{f"Serve {mood}": afflicted("moods", mood) for mood in MOODS},
+    **{f"stuck {state}": afflicted("stuck", state) for state in STATES},
     "well again": well_again,
     "well once more": well_again,
     "head lost": lose_head,

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from rayfleet.api import labels
 from rayfleet.api.meta import HTTPROUTES, PODS, RAYCLUSTERS, RAYSERVICES, SERVICES, Key
 from rayfleet.sim.kubelet import is_ready
 from rayfleet.sim.slices import Slices
-from rayfleet.sim.store import Obj
+from rayfleet.sim.store import Change, Obj
 from rayfleet.sim.world import NAMESPACE, World
 
-PERIOD = 0.5
+PERIOD, AT_REST = 0.5, 10.0  # seconds between two requests: while something happens, and when nothing has for so long as `CALM`
+CALM = 30.0
 
 
 class ShopFront:
-    """`open` once a second: workers are ready while their proxies answer. `ask` sends one request."""
+    """`open`: workers are ready while their proxies answer. `ask` sends one request. `pause` is how long it is until the next."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.slices = Slices(world.clock, world.store, world.rays.dice)
         self.serving: set[str] = set()  # UIDs of heads whose applications have run
-        self.answers: Counter[str] = Counter()
-        world.store.watchers.append(self.slices.hear)
+        self.changed = world.clock.now
+        world.store.watchers += [self.hear, self.slices.hear]
         world.nodes.answers = self.answers_at
+
+    def hear(self, change: Change) -> None:
+        self.changed = self.world.clock.now
+
+    @property
+    def pause(self) -> float:
+        return PERIOD if self.world.clock.now < self.changed + CALM else AT_REST
 
     def open(self) -> Iterator[float]:
         while True:
-            yield PERIOD
+            yield self.pause
             for uid, life in self.world.rays.lives.items():
                 if self.world.rays.serve.running(life.cluster.name, uid):
                     self.serving.add(uid)
