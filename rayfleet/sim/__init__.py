@@ -17,7 +17,7 @@ scenarios   stories, and transcript their words: tests/transcripts/*.golden
 job_storm   the same for a RayJob: job_chaos is what befalls it, job_rules what must hold; many: storms of any kind on all processors
 serve_storm the same for a RayService: serve_chaos, serve_rules; shop_front its proxies and customers, slices where Services lead
 cron_storm  the same for a RayCronJob
-job_life    one RayJob on a few objects, without a control plane: for tests that say what Ray does
+job_life    one RayJob on a few objects, without a control plane: for tests that say what Ray does (job_surroundings: what is around it)
 serve       a Serve on every head; service_life: one RayService with it (service_objects: its objects), service_shop: one that goes on by
             itself, service_storm: faults
 hosted_storm clusters that the operator sizes: hosted_chaos, sizes what must hold; sized_ray their Ray, sized_line how it answers and lies
