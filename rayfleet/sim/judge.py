@@ -74,9 +74,9 @@ class Judge:
     def check_sight(self, turn: Turn) -> None:
         if turn.resource != self.kind:
             return
-        for (kind, key, resource), version in turn.leader.written.items():
-            if (kind, key) == (turn.resource, turn.key) and int(turn.leader.watches[resource].resource_version) < version:
-                self.fail("S15", f"{turn.leader.name} decides on {key} before it sees its own write to {resource.plural}")
+        for resource, version in turn.leader.written.get((turn.resource, turn.key), {}).items():
+            if int(turn.leader.watches[resource].resource_version) < version:
+                self.fail("S15", f"{turn.leader.name} decides on {turn.key} before it sees its own write to {resource.plural}")
 
     def check_event(self, turn: Turn, event: Event) -> None:
         taken = "already exists" in event.note and not any(word in event.note for word in WORTH_TELLING)

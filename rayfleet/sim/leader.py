@@ -135,8 +135,8 @@ class Leader:
         self.controllers = [self.controller(kind) for kind in kinds]
         self.seen: dict[tuple[str, str], float] = {}  # since when it knows of a Pod: by the owner's UID and the name
         self.watches[PODS].subscribe(self.see)
-        # the newest version of its own writes, by the object that they were for and its kind
-        self.written: dict[tuple[Resource, Key, Resource], int] = {}
+        # the newest version of its own writes, by the object that they were for and what was written
+        self.written: dict[tuple[Resource, Key], dict[Resource, int]] = {}
 
     def scaler(self) -> Scaler | None:
         """Where the world has heads that can be asked what waits for room."""
@@ -185,8 +185,8 @@ class Leader:
     def wrote(self, request: Request, answer: Obj) -> None:
         """The API has answered a write with this object."""
         turn = TURN.get()
-        place = (turn.resource, turn.key, request.resource)
-        self.written[place] = max(self.written.get(place, 0), int(answer["metadata"]["resourceVersion"]))
+        versions = self.written.setdefault((turn.resource, turn.key), {})
+        versions[request.resource] = max(versions.get(request.resource, 0), int(answer["metadata"]["resourceVersion"]))
 
     def start(self) -> None:
         for watch in self.watches.values():
