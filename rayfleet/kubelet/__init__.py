@@ -14,6 +14,7 @@
     shim/       that process (standard library only)
     container   what the shim is asked to start: argv, environment, mounts
     cgroups     limits of memory and processors
+    users       as whom a container runs
     images      which Python environment stands for an image
     substitutes programs that Ray's images have and this machine lacks
     volumes     the directories behind a Pod's volumes

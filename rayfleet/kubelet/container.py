@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from rayfleet.kubelet import last_words, substitutes
 from rayfleet.kubelet.env import ConfigError, Facts, environment, expand
 from rayfleet.kubelet.network import SYSTEM_PATH
 from rayfleet.kubelet.settings import KubeletSettings
+from rayfleet.kubelet.users import Account, as_request, closed
 from rayfleet.kubelet.volumes import is_made_of_files, place
 
 HOME = "/home/ray"  # home and working directory, as in the images that this environment stands for
@@ -61,12 +62,16 @@ def mounts(
     settings: KubeletSettings,
     values: Mapping[str, str],
     python: Path,
+    account: Account | None,
 ) -> list[list[str]]:
-    """In the order of mounting. The state directory is hidden: it holds what other Pods were given."""
+    """In the order of mounting. The state directory is hidden: it holds what other Pods were given. What is closed to the container's user
+    on the way to its Python is hidden as well, so that the way is open."""
     own = scratch(directory, container["name"], attempt)
-    found = [["tmpfs", "size=64k,mode=755", str(path), ""] for path in (*settings.hidden, settings.state)]
+    barred = [] if account is None or account.user == 0 else [at for path in pythons(python) for at in closed(Path(path))]
+    covers = list(dict.fromkeys([*settings.hidden, settings.state, *barred]))
+    found = [["tmpfs", "size=64k,mode=755", str(path), ""] for path in covers]
     found += [["bind", str(own / part), target, "rw"] for part, target in PRIVATE.items()]
-    found += [["bind", path, path, "ro"] for path in hidden_environment(settings, python)]
+    found += [["bind", path, path, "ro"] for path in hidden_environment(covers, python)]
     found += [["bind", str(directory / name), f"/etc/{name}", "rw"] for name in ("hosts", "resolv.conf", "hostname")]
     found.append(["bind", str(directory / "shm"), "/dev/shm", "rw"])
     if settings.substitutes.exists():
@@ -95,12 +100,15 @@ def volume_mount(mount: Mapping[str, Any], source: Path, values: Mapping[str, st
     return ["bind", str(source), mount["mountPath"].rstrip("/") or "/", "ro" if read_only or mount.get("readOnly") else "rw"]
 
 
-def hidden_environment(settings: KubeletSettings, python: Path) -> list[str]:
+def hidden_environment(covers: Iterable[Path], python: Path) -> list[str]:
     """The Python environment, and the interpreter it was made from, where one of our own directories would cover them."""
-    covers = ["/run", str(settings.state), *map(str, settings.hidden), *PRIVATE.values()]
+    over = ["/run", *covers, *PRIVATE.values()]
+    return [path for path in pythons(python) if any(Path(path).is_relative_to(cover) for cover in over)]
+
+
+def pythons(python: Path) -> list[str]:
     interpreter = Path(os.path.realpath(python / "bin" / "python")).parent.parent
-    wanted = dict.fromkeys([str(python), str(interpreter)])
-    return [path for path in wanted if any(Path(path).is_relative_to(cover) for cover in covers)]
+    return list(dict.fromkeys([str(python), str(interpreter)]))
 
 
 def request(
@@ -112,8 +120,10 @@ def request(
     settings: KubeletSettings,
     hostname: str,
     python: Path,
+    account: Account | None = None,
 ) -> dict[str, Any]:
-    """The shim's `start`; `python` is the environment that stands for the image. Raises ConfigError."""
+    """The shim's `start`; `python` is the environment that stands for the image, `account` whose the processes are, None the fleet's own.
+    Raises ConfigError."""
     values = environment(container, base_environment(settings, hostname, python), facts)
     return {
         "name": container["name"],
@@ -122,7 +132,8 @@ def request(
         "argv": arguments(container, values),
         "env": values,
         "cwd": container.get("workingDir") or HOME,
-        "mounts": mounts(container, facts.spec, directory, attempt, settings, values, python),
+        "mounts": mounts(container, facts.spec, directory, attempt, settings, values, python, account),
+        "account": as_request(account),
         "stdin": bool(container.get("stdin")),
         "tty": bool(container.get("tty")),
     }

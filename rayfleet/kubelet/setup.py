@@ -22,6 +22,7 @@ from rayfleet.kubelet.network import NetworkError, link_of
 from rayfleet.kubelet.passage import Passage
 from rayfleet.kubelet.sandbox import ANSWERS_IN, Identity, Sandbox, SandboxError, read_identity, remove_directory
 from rayfleet.kubelet.shim.record import write as write_record
+from rayfleet.kubelet.users import Account, account_of, as_request, give, hindrance
 
 if TYPE_CHECKING:
     from rayfleet.kubelet.worker import Worker
@@ -114,6 +115,11 @@ class Setup:
                 await claims.make_own(self.house.client, self.worker.pod, volume)
         facts = await self.facts(self.volume_sources())
         volumes.fill(self.directory, wanted, facts, self.house.settings.host_paths)
+        group = (self.worker.pod.spec.get("securityContext") or {}).get("fsGroup")
+        if group is not None and not hindrance(Account(0, group)):
+            for volume in wanted:
+                if not volume.get("hostPath"):
+                    await asyncio.to_thread(give, volumes.place(self.directory, volume, None), group)
         now = time.time()
         times = [tokens.renew_at(facts.sources, now)]
         if any(kind in FOLLOWED for kind, _ in facts.sources):
@@ -149,7 +155,9 @@ class Setup:
         attempt = history[-1].attempt + 1 if history else 0
         init = any(one["name"] == name for one in self.worker.pod.init_containers)
         facts = await self.facts(env.sources_of(spec))
-        request = container.request(spec, attempt, uuid.uuid4().hex, self.directory, facts, self.house.settings, self.hostname(), python)
+        account = self.account(spec, warn=not history)
+        about = (spec, attempt, uuid.uuid4().hex, self.directory, facts, self.house.settings, self.hostname(), python, account)
+        request = container.request(*about)
         self.environments[name] = (request["uid"], request["env"])
         request |= self.confine(name, attempt, spec, request["mounts"])
         container.make_scratch(self.directory, name, attempt)
@@ -165,6 +173,21 @@ class Setup:
             if not history and (words := mismatch(spec, installed_ray(python))):
                 self.worker.tell("Warning", "ImageMismatch", words)
             self.worker.health.greet(name)
+
+    def account(self, spec: dict[str, Any], *, warn: bool = False) -> Account | None:
+        """Whose a container's processes are. Raises ConfigError."""
+        pod = self.worker.pod
+        try:
+            wanted = account_of(pod.spec, spec)
+        except ConfigError as error:
+            meta = pod.metadata
+            raise ConfigError(f'{error} (pod: "{meta.name}_{meta.namespace}({meta.uid})", container: {spec["name"]})') from error
+        if wanted is None or not (hinders := hindrance(wanted)):
+            return wanted
+        if warn:
+            words = f"container {spec['name']} runs as the fleet's own user, not as {wanted.user}:{wanted.group}: {hinders}"
+            self.worker.tell("Warning", "UserNotHonoured", words)
+        return None
 
     def confine(self, name: str, attempt: int, spec: dict[str, Any], mounts: list[list[str]]) -> dict[str, Any]:
         """The container's limits: the cgroups to join, and the mounts by which it sees them. Raises ConfigError or OSError."""
@@ -221,7 +244,8 @@ class Setup:
             python = self.house.images.environment(spec.get("image") or "")
             values = env.environment(spec, container.base_environment(self.house.settings, self.hostname(), python), facts)
             self.environments[name] = (running.uid, values)
-        return {"name": name, "argv": command, "env": self.environments[name][1], "cwd": spec.get("workingDir") or container.HOME}
+        about = {"env": self.environments[name][1], "cwd": spec.get("workingDir") or container.HOME}
+        return {"name": name, "argv": command, "account": as_request(self.account(spec)), **about}
 
     async def take_down(self) -> None:
         """Ends processes, namespaces, mounts and links; records and logs stay, for `kubectl logs` of a finished Pod."""

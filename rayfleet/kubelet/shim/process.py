@@ -97,6 +97,8 @@ def become(request: dict[str, Any], prepare: Callable[[], None], streams: Stream
         # exec passes on what is ignored: two signals by Python itself, others where a fleet was started by nohup or in the background.
         for number in signal.valid_signals() - set(UNCHANGEABLE):
             signal.signal(number, signal.SIG_DFL)
+        if request.get("account"):
+            change_user(*request["account"])
         execute(request)
     except BaseException as error:
         os.write(trouble, (getattr(error, "strerror", None) or str(error)).encode())
@@ -106,6 +108,12 @@ def become(request: dict[str, Any], prepare: Callable[[], None], streams: Stream
 def join(group: str) -> None:
     with open(f"{group}/cgroup.procs", "w") as file:
         file.write("0")
+
+
+def change_user(user: int, group: int, groups: list[int]) -> None:
+    os.setgroups(groups)
+    os.setgid(group)
+    os.setuid(user)
 
 
 def allow_open_files() -> None:
