@@ -6,7 +6,7 @@ import importlib
 import sys
 
 BENCHES = ("plan", "autoscaling", "writes", "services", "jobs", "scrape", "hosting", "reaction", "sidecar", "fair", "fleet", "laptop")
-WITH_OPTIONS = ("services", "jobs", "reaction", "fleet")
+WITH_OPTIONS = ("services", "jobs", "reaction", "fleet", "laptop")
 
 
 def main() -> int:
