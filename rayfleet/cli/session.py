@@ -51,10 +51,8 @@ def command(
         async with client_of(connection) as client:
             await hold(client, kind, key, wanted)
 
-    try:
-        asyncio.run(run())
-    except KeyboardInterrupt:
-        click.echo("\nThe session has ended.")
+    asyncio.run(run())
+    click.echo("\nThe session has ended.")
 
 
 def kind_of(target: str) -> tuple[Resource, str]:
@@ -69,7 +67,7 @@ def kind_of(target: str) -> tuple[Resource, str]:
 
 
 async def hold(client: Client, kind: Resource, key: Key, wanted: dict[str, int | None]) -> None:
-    """Until interrupted. Raises ApiError when the object may not be read, Failure when a port cannot be had or the object is deleted."""
+    """Until SIGINT or SIGTERM. Raises ApiError when the object may not be read, Failure without a port or when the object is deleted."""
     import signal
 
     from rayfleet.cli.forwarding import Forwarding
@@ -80,7 +78,9 @@ async def hold(client: Client, kind: Resource, key: Key, wanted: dict[str, int |
     teller = Teller(title)
     heads = Heads(client, kind, key, teller.head_changed)
     forwarding = Forwarding(client, heads, teller.once)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, signal.raise_signal, signal.SIGINT)
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):  # by name: a shell's background processes begin with SIGINT ignored
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     watching = asyncio.create_task(heads.run())
     try:
         await forwarding.open(wanted)
@@ -89,12 +89,20 @@ async def hold(client: Client, kind: Resource, key: Key, wanted: dict[str, int |
         if heads.current is None:
             teller.say(f"{title} is suspended: it has no head." if owner and owner.spec.suspend else f"{title} has no running head yet.")
         told_where(title, forwarding)
-        await heads.deleted.wait()
-        raise Failure(f"{title} was deleted; the session has ended")
+        await either(stopped, heads.deleted)
+        if heads.deleted.is_set():
+            raise Failure(f"{title} was deleted; the session has ended")
     finally:
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
         await forwarding.close()
+
+
+async def either(*events: asyncio.Event) -> None:
+    waits = [asyncio.create_task(event.wait()) for event in events]
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    for wait in waits:
+        wait.cancel()
 
 
 async def look(client: Client, kind: Resource, key: Key) -> None:

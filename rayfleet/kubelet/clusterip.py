@@ -66,7 +66,7 @@ class ClusterIPs:
                 log.warning("%s %s:%d cannot be served: %s", *front, error)
 
     def spread(self, targets: Mapping[Front, tuple[Address, ...]]) -> dict[Front, tuple[Address, ...]]:
-        """Each address of the node on its own: to listen on all would take the port from every ClusterIP."""
+        """Each address of the node on its own: all addresses of the world are local here, and none of them is the node's."""
         own = (LOOPBACK, self.settings.address)
         hosts = {front: own if front.host == EVERYWHERE else (front.host,) for front in targets}
         return {front._replace(host=host): targets[front] for front in targets for host in hosts[front]}

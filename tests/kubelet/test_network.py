@@ -230,6 +230,7 @@ async def test_ports_of_the_node_lead_to_pods(world: World) -> None:
     for port in (30080, 81):
         for address in ("127.0.0.1", "10.88.0.1", *([made["spec"]["clusterIP"]] if port == 30080 else [])):
             await until(f"{address}:{port} is open", lambda port=port, address=address: connects(address, port))
+        assert not await connects("192.0.2.1", port), "an address of the world is none of the node's"
 
 
 async def test_the_api_server_has_its_cluster_ip(world: World) -> None:

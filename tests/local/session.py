@@ -32,6 +32,8 @@ class Session:
 
 @contextmanager
 def session(command: Sequence[str]) -> Iterator[Session]:
+    # As in the background of a script, where the shell has SIGINT ignored.
+    command = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *command]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         yield Session(process)
