@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 REFUSALS = (401, 403)
 DEADLINE, SPREAD = 5.0, 0.2  # seconds, and by which part of it at most a call is given up earlier: those that hang would end all at once
-MOST = 4 * 1024 * 1024
+MOST = 16 * 1024 * 1024
 TOKEN_HEADER = "x-ray-authorization"  # proxies keep `Authorization` for themselves
 
 

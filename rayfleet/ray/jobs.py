@@ -12,10 +12,12 @@ from rayfleet.ray.answer import Act, Question
 
 TERMINAL = frozenset({"STOPPED", "SUCCEEDED", "FAILED"})
 STATUSES = TERMINAL | {"PENDING", "RUNNING"}
+KEPT = 4096  # characters of a message
 
 
 class JobInfo(msgspec.Struct, frozen=True):
-    """What Ray says of one job. Times are in milliseconds since 1970, 0 when unknown."""
+    """What Ray says of one job. Times are in milliseconds since 1970, 0 when unknown. Of a message the end is kept: what programs print may
+    be long, and is held for every job."""
 
     status: str
     submission_id: str | None = None
@@ -26,6 +28,10 @@ class JobInfo(msgspec.Struct, frozen=True):
     start_time: int | None = None
     end_time: int | None = None
     driver_exit_code: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.message and len(self.message) > KEPT:
+            msgspec.structs.force_setattr(self, "message", self.message[-KEPT:])
 
     @property
     def terminal(self) -> bool:

@@ -7,8 +7,9 @@ end; how the job ended is Ray's word.
 from __future__ import annotations
 
 PROGRAM = '''
-import asyncio, json, os, sys, time, urllib.error, urllib.request
+import asyncio, json, os, signal, sys, time, urllib.error, urllib.request
 
+signal.signal(signal.SIGTERM, lambda *_: os._exit(143))  # the first process of a container ends by no signal that it does not handle
 base = "http://" + os.environ["RAY_DASHBOARD_ADDRESS"]
 job = os.environ["RAY_JOB_SUBMISSION_ID"]
 body = json.dumps(json.loads(os.environ["RAYFLEET_SUBMISSION"])).encode()

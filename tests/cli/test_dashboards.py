@@ -17,9 +17,10 @@ from rayfleet.cli.dashboards import Proxied, SecretTokens, host_of
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection
 from rayfleet.planning.permit import Shut, permitted
-from rayfleet.ray import serve
+from rayfleet.ray import jobs, serve
 from rayfleet.ray.answer import Target
 from rayfleet.ray.http import Direct
+from rayfleet.ray.pool import understood
 
 TARGET = Target(Key("default", "one"), "one-head-svc", "127.0.0.1", secret="one", pod="one-head-x")
 
@@ -31,6 +32,7 @@ class Server:
         self.token = "first"
         self.port = 0
         self.reads = 0
+        self.says = b"success"
         self.asked: list[tuple[str, str, str, bytes]] = []
 
     async def answer(self, request: web.Request) -> web.Response:
@@ -41,7 +43,7 @@ class Server:
         self.asked.append((request.method, request.path_qs, shown, await request.read()))
         if shown != f"Bearer {self.token}":
             return web.Response(status=403, text="wrong token")
-        return web.Response(body=b"success")
+        return web.Response(body=self.says)
 
 
 @asynccontextmanager
@@ -91,6 +93,19 @@ async def test_what_may_not_be_sent_any_more_when_the_token_has_come_is_not_sent
             assert (server.reads, server.asked) == (1, [])
         finally:
             await ask.close()
+
+
+async def test_how_a_job_ended_is_read_also_below_ten_megabytes_of_its_words() -> None:
+    async with serving() as (server, client):
+        said = {"status": "FAILED", "message": "x" * 10_000_000 + "\nValueError: no such column"}
+        server.says = msgspec.json.encode(said)
+        ask = Direct(lambda target: target.address, SecretTokens(client))
+        try:
+            found = understood(jobs.job("a"), *await ask(at(server), jobs.job("a")))
+        finally:
+            await ask.close()
+        assert found.status == "FAILED" and found.message.endswith("ValueError: no such column")
+        assert len(found.message) <= jobs.KEPT, "a thousand jobs may say as much"
 
 
 async def test_what_has_a_port_of_its_own_is_asked_at_the_pod_s_address() -> None:

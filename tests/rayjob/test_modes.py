@@ -91,6 +91,9 @@ def test_an_entry_point_arrives_byte_for_byte() -> None:
 def test_a_user_submits_in_interactive_mode() -> None:
     life = Life(submissionMode="InteractiveMode", entrypoint="").live(5)
     assert (life.state, life.runs) == ("Waiting", [])
+    before = len(life.ray.calls)
+    life.live(60)
+    assert len(life.ray.calls) == before, "while it waits for its user, Ray is not asked"
     life.ray.submit({"submission_id": "mine"})
     life.edit(jobId="mine")
     life.live(3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -79,12 +80,18 @@ def ray() -> Iterator[Ray]:
     server.server_close()
 
 
-def submit(ray: Ray, **more: str) -> subprocess.CompletedProcess[str]:
+# -I: Ray's client is not needed, and starts slowly.
+COMMAND = [sys.executable, "-I", "-S", "-c", PROGRAM]
+
+
+def environment(ray: Ray, **more: str) -> dict[str, str]:
     body = json.dumps({"entrypoint": ENTRYPOINT, "submission_id": "train-1"}, ensure_ascii=False).replace("$", "\\u0024")
     told = {"RAY_DASHBOARD_ADDRESS": f"127.0.0.1:{ray.server_address[1]}", "RAY_JOB_SUBMISSION_ID": "train-1", "RAYFLEET_SUBMISSION": body}
-    environment = {"PATH": os.environ["PATH"], **told, **more}
-    # -I: Ray's client is not needed, and starts slowly.
-    return subprocess.run([sys.executable, "-I", "-S", "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=60)
+    return {"PATH": os.environ["PATH"], **told, **more}
+
+
+def submit(ray: Ray, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(COMMAND, env=environment(ray, **more), capture_output=True, text=True, timeout=60)
 
 
 def test_it_submits_byte_for_byte_and_sees_the_end(ray: Ray) -> None:
@@ -122,3 +129,13 @@ def test_a_refusal_is_told(ray: Ray) -> None:
 
 def test_kubernetes_finds_nothing_to_expand_in_it() -> None:
     assert "$" not in PROGRAM
+
+
+def test_it_ends_when_it_is_told_to_also_as_the_first_process_of_a_container(ray: Ray) -> None:
+    """Which a signal ends only when it is handled."""
+    ray.refuses = (503, "not yet")
+    with subprocess.Popen(COMMAND, env=environment(ray), stdout=subprocess.PIPE, text=True) as submitter:
+        assert submitter.stdout is not None and "not yet" in submitter.stdout.readline()
+        submitter.terminate()
+        assert submitter.wait(30) == 128 + signal.SIGTERM
+    assert ray.posted == []

@@ -1,4 +1,5 @@
-"""Jobs whose Pods do not start, and how soon the job says why; how long that is waited for; and the pauses between tries."""
+"""Jobs whose Pods do not start, and how soon the job says why; how long that is waited for; the pauses between tries; and suspension at any
+moment of the start."""
 
 from __future__ import annotations
 
@@ -99,3 +100,24 @@ def test_tries_follow_each_other_after_ever_longer_pauses() -> None:
         assert pauses[0] >= 5.0 and pauses[1] >= 10.0 and pauses[2] >= 20.0, pauses
         world.until(lambda: world.state == "Failed")
         assert world.status["failed"] == 4 and len(world.runs) == 4
+
+
+@pytest.mark.parametrize("mode", MODES[:3])
+def test_suspended_at_any_moment_of_its_start_it_runs_no_more_and_once_again_when_it_is_resumed(mode: str) -> None:
+    """A submitter that is told to end may still submit its try to a head that is told to end as well, and to no other."""
+    for moment in range(16):
+        with job_world() as world:
+            world.lead()
+            world.submit(submissionMode=mode, shutdownAfterJobFinishes=True)
+            world.run(float(moment))
+            first = world.status.get("jobId", "")
+            world.change(suspend=True)
+            world.until(lambda: world.state == "Suspended")
+            before = list(world.runs)
+            world.run(60.0)
+            assert (world.clusters, world.state) == ([], "Suspended"), moment
+            assert world.runs in ((before,) if mode == "HTTPMode" else (before, [first])), moment
+            over = len(world.runs)
+            world.change(suspend=False)
+            world.until(lambda: world.state == "Complete")
+            assert len(set(world.runs)) == len(world.runs) == over + 1, moment
