@@ -5,6 +5,8 @@ A directory for each Pod, `TIME.UID`, with `pod.json` that says whose it was, an
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,8 @@ import msgspec
 from rayfleet.kubelet.attempt import History, read_histories
 from rayfleet.kubelet.sandbox import Identity, read_identity, remove_directory
 
+log = logging.getLogger(__name__)
+ALONE = threading.Lock()  # Pods end at the same time
 MOST_BYTES = 256 * 1024 * 1024
 MOST_PODS = 500
 
@@ -34,7 +38,17 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 def keep(directory: Path, folder: Path) -> None:
-    """Moves the logs of a Pod, whose directory this is, into the folder of logs that are kept, and removes the oldest there."""
+    """Moves the logs of a Pod, whose directory this is, into the folder of logs that are kept, and removes the oldest there. What hinders
+    it is told and hinders nobody else: the Pod must go, also when the disk is full."""
+    try:
+        with ALONE:
+            move(directory, folder)
+            trim(folder)
+    except OSError as error:
+        log.warning("the logs in %s could not be kept: %s", directory, error)
+
+
+def move(directory: Path, folder: Path) -> None:
     pod = read_identity(directory)
     logs = [path for path in directory.glob("containers/*/*.log*") if path.stat().st_size]
     if pod is None or not logs:
@@ -45,7 +59,6 @@ def keep(directory: Path, folder: Path) -> None:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.replace(place)
     (target / "pod.json").write_bytes(msgspec.json.encode(pod))  # last: without it nobody looks at the rest
-    trim(folder)
 
 
 def trim(folder: Path, most_bytes: int = MOST_BYTES, most_pods: int = MOST_PODS) -> None:

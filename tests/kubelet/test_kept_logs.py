@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from rayfleet.api.meta import PODS
+from rayfleet.kubelet import kept_logs
 from rayfleet.kubelet.kept_logs import keep, listed, trim
 from rayfleet.kubelet.logs import Wanted, read
 from tests.kubelet.world import World, pod, until
@@ -35,6 +37,23 @@ def test_the_oldest_go_first_and_the_newest_stays_however_large(tmp_path: Path) 
 def test_a_pod_that_said_nothing_leaves_nothing(tmp_path: Path) -> None:
     keep(pod_directory(tmp_path, "u", 0), tmp_path / "logs")
     assert list(listed(tmp_path / "logs")) == []
+
+
+def test_a_disk_that_takes_nothing_more_hinders_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "logs").write_text("no directory can be made here")
+    keep(pod_directory(tmp_path, "u", 1), tmp_path / "logs")
+    assert "could not be kept" in caplog.text
+
+
+def test_many_that_end_at_once_are_kept_within_the_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(kept_logs.trim, "__defaults__", (10_000, 5))
+    pods = [pod_directory(tmp_path, f"u{number}", 1000) for number in range(50)]
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(lambda pod: keep(pod, tmp_path / "logs"), pods))
+    assert len(list(listed(tmp_path / "logs"))) == 5
+    assert not caplog.text
 
 
 @pytest.mark.namespaces
