@@ -1,4 +1,5 @@
-"""KubeRay's definitions of RayCluster and RayCronJob, as far as pruning goes: ours, reduced to the fields that its release has.
+"""KubeRay's definitions, as far as pruning goes: ours, reduced to the fields that its release has, also where a RayService's or a RayJob's
+embeds a RayCluster's spec or has a copy of its status.
 
 peer_fields.txt    the paths of those fields in KubeRay v1.7 (reference: KubeRay, 1.1, 1.2); a field that we add is not among them
 
@@ -7,6 +8,7 @@ KubeRay's spells Pod templates out; of the metadata in one it keeps what is list
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +27,30 @@ KEPT_METADATA = {
 
 
 def peer_crds() -> tuple[Json, ...]:
-    """All four; the RayCluster's is reduced, and the RayCronJob's by the one field that is ours."""
+    """All four, reduced; the RayCronJob's by the one field that is ours."""
     documents = crds()
     fields = set(FILE.read_text().split())
     for version in documents[0]["spec"]["versions"]:
         reduce(version["schema"]["openAPIV3Schema"], fields, "")
+    for document in documents[1:]:
+        for version in document["spec"]["versions"]:
+            for name, part in embedded(version["schema"]["openAPIV3Schema"]):
+                reduce(part, fields, name)
     for version in documents[3]["spec"]["versions"]:
         del version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["observedGeneration"]
     return documents
+
+
+EMBEDDED = {"rayClusterConfig": "spec", "rayClusterSpec": "spec", "rayClusterStatus": "status"}
+
+
+def embedded(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every part of a definition that is a RayCluster's spec or status, and which of them it is."""
+    for name, part in (schema.get("properties") or {}).items():
+        if name in EMBEDDED:
+            yield EMBEDDED[name], part
+        else:
+            yield from embedded(part)
 
 
 def reduce(schema: dict[str, Any], fields: set[str], path: str) -> None:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration
+from rayfleet.api.crds import crds
 from rayfleet.api.meta import PODS, RAYCLUSTERS, RAYSERVICES, SERVICES
 from rayfleet.sim.serve import FakeServe
 from rayfleet.sim.service_specs import cluster_spec, document
+from tests.parity.grounds import embedded_with
+from tests.parity.peer_definitions import peer_crds
 from tests.parity.stage import Stage, operator, stage, until
 
 Json = dict[str, Any]
@@ -69,14 +74,17 @@ class Play:
 
 
 @asynccontextmanager
-async def playing() -> AsyncIterator[Play]:
+async def playing(definitions: Callable[[], Iterable[Json]] = crds) -> AsyncIterator[Play]:
     serve = FakeServe(time.time, deploys=1.5)
-    async with stage(ray=serve) as place:
+    async with stage(ray=serve, on=embedded_with(definitions)) as place:
         yield Play(place, serve)
 
 
-async def test_two_applications_come_up_with_three_status_writes_and_one_put_and_then_all_is_silent() -> None:
-    async with playing() as play:
+@pytest.mark.parametrize("definitions", [crds, peer_crds], ids=["ours", "kuberays"])
+async def test_two_applications_come_up_with_three_status_writes_and_one_put_and_then_all_is_silent(
+    definitions: Callable[[], Iterable[Json]],
+) -> None:
+    async with playing(definitions) as play:
         await play.apply()
         await play.await_ready()
         (name,) = await play.clusters()
