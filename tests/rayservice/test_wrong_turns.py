@@ -14,6 +14,7 @@ from rayfleet.ray.documents import read_document
 from rayfleet.ray.serve_config import read_config
 from rayfleet.sim.service_life import Story, serving
 from rayfleet.sim.service_specs import CONFIG, cluster_spec
+from tests.rayservice.step_by_step import begun, live, spec, until
 
 MORE = CONFIG + "  deployments: [{name: D, num_replicas: 2}]\n"
 YEAR = 365 * 86400.0
@@ -95,3 +96,23 @@ def test_a_cluster_that_a_wrong_clock_marked_goes_after_its_delay() -> None:
     story.wait(25.0)
     story.settle()
     assert story.names == [second]
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_new_config_with_a_third_spec_reaches_neither_cluster_of_an_upgrade(dies: bool) -> None:
+    """Both give and take replicas with what they run, also where the operator has only just begun (k#4189, k#4717)."""
+    story, first, second = begun()
+    until(story, second, 50)
+    live(story, 3)
+    told = len(story.puts)
+    story.edit(rayClusterConfig=spec(env="3"), serveConfigV2=CONFIG.replace("shop.sums:app", "shop.sums:other"))
+    for _ in range(200):
+        if dies:
+            story.results.clear()
+        live(story, 1)
+        if third := set(story.names) - {first, second}:
+            break
+    paths = {(name, body["applications"][1]["import_path"]) for name, body in story.puts[told:]}
+    assert third and paths == {(first, "shop.sums:app"), (second, "shop.sums:app")}
+    story.serve(*third)
+    assert story.puts[-1][0] in third and story.puts[-1][1]["applications"][1]["import_path"] == "shop.sums:other"
