@@ -62,7 +62,7 @@ def user_rows() -> Iterator[Row]:
     if os.geteuid() == 0:
         yield Row("machine", "user", OK, "root")
         return
-    yield Row("machine", "user", OFF, "an ordinary one: Pods can have no other users (securityContext.runAsUser)")
+    yield Row("machine", "user", OFF, "an ordinary one: no other users in Pods (runAsUser), and nobody enforces their limits")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if 0 <= most < OPEN_FILES:
         told = f"{most} at most for a process, Ray asks for {OPEN_FILES}: raise nofile in /etc/security/limits.conf"

@@ -60,9 +60,9 @@ def pod(name: str, command: list[str], **spec: Any) -> dict[str, Any]:
     }
 
 
-def once(fleet: Fleet, name: str, command: list[str]) -> str:
+def once(fleet: Fleet, name: str, command: list[str], **spec: Any) -> str:
     """What a Pod that runs to its end has said."""
-    fleet.apply(pod(name, command, restartPolicy="Never"))
+    fleet.apply(pod(name, command, restartPolicy="Never", **spec))
     eventually(lambda: phase(fleet, name) in ("Succeeded", "Failed"), 30.0, f"{name} has ended")
     told = fleet.run("logs", name)
     fleet.send("DELETE", f"{PODS}/{name}")
@@ -91,6 +91,18 @@ def test_a_pod_reaches_a_service_by_its_names(web: Fleet) -> None:
 
 def test_a_container_has_the_umask_of_a_runtime_and_not_of_its_users_shell(fleet: Fleet) -> None:
     assert once(fleet, "umask", ["sh", "-c", "umask; id -u"]).split() == ["0022", "0"]
+
+
+def test_what_cannot_be_honoured_is_a_warning_on_the_pod_once(fleet: Fleet) -> None:
+    assert once(fleet, "another", ["id", "-u"], securityContext={"runAsUser": 1234}).split() == ["0"]
+    for reason in ("UserNotHonoured", "LimitsNotEnforced"):
+        told = eventually(lambda reason=reason: events(fleet, "another", reason), 20.0, reason)
+        assert [(each["type"], "series" in each) for each in told] == [("Warning", False)]
+
+
+def events(fleet: Fleet, name: str, reason: str) -> list[dict[str, Any]]:
+    found = fleet.read("/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+    return [each for each in found if (each["regarding"]["name"], each["reason"]) == (name, reason)]
 
 
 @pytest.mark.testbed
