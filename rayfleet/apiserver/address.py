@@ -8,6 +8,9 @@ from rayfleet.apiserver.metadata import wrong_segment
 from rayfleet.apiserver.registry import Registry, Served
 from rayfleet.apiserver.status_error import bad_request, no_such_page, no_such_path, not_found
 
+REVIEWS = ("authentication.k8s.io", "authorization.k8s.io")
+"""groups that keep nothing"""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -31,7 +34,7 @@ def parse(registry: Registry, path: str) -> Address:
     else:
         raise no_such_page()
     if version not in registry.groups().get(group, ()):
-        raise no_such_page()
+        raise no_such_path() if group in REVIEWS else no_such_page()
     namespace = None
     if rest[0] == "namespaces" and len(rest) > 2 and not (group == "" and rest[2] in ("status", "finalize")):
         namespace, rest = rest[1], rest[2:]

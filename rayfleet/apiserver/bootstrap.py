@@ -11,6 +11,7 @@ from rayfleet.apiserver.addresses import KUBERNETES_ADDRESS
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.namespace_content import furnish
 from rayfleet.apiserver.options import WriteOptions
+from rayfleet.apiserver.priorities import CLASSES, SYSTEM
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.store import Store
 
@@ -39,6 +40,9 @@ def open_api(
             writing.create(api, namespaces, "", {"metadata": {"name": name}}, WriteOptions())
     if api.store.get("services", "default", "kubernetes") is None:
         writing.create(api, services, "default", KUBERNETES_SERVICE, WriteOptions())
+    for name, system in SYSTEM.items():
+        if api.store.get(CLASSES, "", name) is None:
+            writing.create(api, api.registry.native(CLASSES), "", {"metadata": {"name": name}, **system}, WriteOptions())
     for name in NAMESPACES:
         furnish(api, name)
     store.flush()

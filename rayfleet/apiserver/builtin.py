@@ -17,6 +17,7 @@ from rayfleet.apiserver.pod_rules import check_pod
 from rayfleet.apiserver.pod_shape import JOB, POD
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.service import admit_service, begin_service, check_service, default_service
+from rayfleet.apiserver.setup_kinds import setup_kinds
 
 POD_FIELDS = ("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP")
 RBAC = rules.RBAC
@@ -80,6 +81,7 @@ def kinds() -> list[Kind]:
         _secrets(),
         _services(),
         custom.definition_kind(),
+        *setup_kinds(_kind),
     ]
 
 

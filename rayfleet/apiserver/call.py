@@ -10,6 +10,7 @@ from aiohttp import web
 
 from rayfleet.apiserver.address import Address
 from rayfleet.apiserver.api import Api
+from rayfleet.apiserver.auth import User
 from rayfleet.apiserver.body import JSON, TooDeep, decoded
 from rayfleet.apiserver.duplicates import doubled
 from rayfleet.apiserver.form import Form, form_of
@@ -29,7 +30,7 @@ WARNINGS_LIMIT = 16
 
 
 class Call:
-    __slots__ = ("address", "api", "body", "parsed", "query", "request")
+    __slots__ = ("address", "api", "body", "parsed", "query", "request", "user")
 
     def __init__(self, api: Api, request: web.Request, address: Address, query: dict[str, str]) -> None:
         self.api = api
@@ -37,6 +38,7 @@ class Call:
         self.address = address
         self.query = query
         self.body = b""
+        self.user: User | None = None
         self.parsed: Any = None
         """the body's value, or its refusal, where it was read already"""
 
@@ -81,6 +83,7 @@ class Call:
             raise invalid("meta.k8s.io", name, "", [cause])
         options = WriteOptions("dryRun" in self.query, manager, validation=self.query.get("fieldValidation") or "Warn")
         options.agent = self.request.headers.get("User-Agent", "").partition("/")[0]
+        options.user, options.subresource = self.user, self.address.subresource
         options.force = self.flag("force")
         options.doubled = doubled(self.body) if options.validation != "Ignore" and "json" in self.request.content_type else []
         return options

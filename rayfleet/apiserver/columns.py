@@ -24,8 +24,8 @@ def _name(obj: Obj, now: float) -> str:
 
 
 def _table(*columns: tuple[str, Value], after: Columns = (), wide: Columns = ()) -> Table:
-    """Name, the given columns, age, those after it; then those of -o wide."""
-    plain = [(Column(title), value) for title, value in columns]
+    """Name, the given columns (title, or title:type), age, those after it; then those of -o wide."""
+    plain = [(Column(*title.split(":")), value) for title, value in columns]
     late = [(Column(title), value) for title, value in after]
     shown = [(NAME, _name), *plain, (AGE, _age), *late, *((Column(title, priority=1), value) for title, value in wide)]
 
@@ -208,11 +208,63 @@ def _subjects(kind: str) -> Value:
     return value
 
 
+def _claim(obj: Obj, now: float) -> str:
+    found = obj["spec"].get("claimRef") or {}
+    return f"{found.get('namespace', '')}/{found.get('name', '')}" if found else ""
+
+
+def _parameters(obj: Obj, now: float) -> str:
+    found = obj["spec"].get("parameters") or {}
+    kind = found.get("kind", "") + (f".{found['apiGroup']}" if found.get("apiGroup") else "")
+    return f"{kind}/{found.get('name', '')}" if found else "<none>"
+
+
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 _SUBJECTS = (("Users", _subjects("User")), ("Groups", _subjects("Group")), ("ServiceAccounts", _subjects("ServiceAccount")))
 _CREATED = Table((NAME, Column("Created At", "date")), lambda obj, now: [_name(obj, now), _created(obj, now)])
 
-TABLES: dict[str, Table] = {
+_POLICY_GROUP = "admissionregistration.k8s.io"
+SETUP_TABLES: dict[str, Table] = {
+    "limitranges": _CREATED,
+    "persistentvolumes": _table(
+        ("Capacity", _at("spec", "capacity", "storage")),
+        ("Access Modes", lambda obj, now: ",".join(_MODES.get(mode, mode) for mode in obj["spec"].get("accessModes") or ())),
+        ("Reclaim Policy", _at("spec", "persistentVolumeReclaimPolicy")),
+        ("Status", _at("status", "phase")),
+        ("Claim", _claim),
+        ("StorageClass", _at("spec", "storageClassName")),
+        ("VolumeAttributesClass", _at("spec", "volumeAttributesClassName", default="<unset>")),
+        ("Reason", _at("status", "reason")),
+        wide=(("VolumeMode", _at("spec", "volumeMode", default="<unset>")),),
+    ),
+    "storageclasses.storage.k8s.io": _table(
+        ("Provisioner", _at("provisioner")),
+        ("ReclaimPolicy", _at("reclaimPolicy")),
+        ("VolumeBindingMode", _at("volumeBindingMode")),
+        ("AllowVolumeExpansion", lambda obj, now: bool(obj.get("allowVolumeExpansion"))),
+    ),
+    "ingressclasses.networking.k8s.io": _table(("Controller", _at("spec", "controller")), ("Parameters", _parameters)),
+    "runtimeclasses.node.k8s.io": _table(("Handler", _at("handler"))),
+    "priorityclasses.scheduling.k8s.io": _table(
+        ("Value:integer", lambda obj, now: obj.get("value") or 0),
+        ("Global-Default:boolean", lambda obj, now: bool(obj.get("globalDefault"))),
+        after=(("PreemptionPolicy", _at("preemptionPolicy")),),
+    ),
+    "poddisruptionbudgets.policy": _table(
+        ("Min Available", lambda obj, now: str(obj["spec"].get("minAvailable", "N/A"))),
+        ("Max Unavailable", lambda obj, now: str(obj["spec"].get("maxUnavailable", "N/A"))),
+        ("Allowed Disruptions:integer", lambda obj, now: (obj.get("status") or {}).get("disruptionsAllowed", 0)),
+    ),
+    f"validatingadmissionpolicies.{_POLICY_GROUP}": _table(
+        ("Validations:integer", lambda obj, now: len(obj["spec"].get("validations") or ())),
+        ("ParamKind", lambda obj, now: "/".join((obj["spec"].get("paramKind") or {}).values()) or "<unset>"),
+    ),
+    f"validatingadmissionpolicybindings.{_POLICY_GROUP}": _table(
+        ("PolicyName", _at("spec", "policyName")),
+        ("ParamRef", lambda obj, now: (obj["spec"].get("paramRef") or {}).get("name") or "<unset>"),
+    ),
+}
+TABLES: dict[str, Table] = SETUP_TABLES | {
     "pods": PODS,
     "services": _table(
         ("Type", _at("spec", "type")),

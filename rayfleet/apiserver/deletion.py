@@ -10,6 +10,7 @@ import msgspec
 from rayfleet.apiserver import custom, metadata
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.kind import Kind
+from rayfleet.apiserver.priorities import CLASSES, SYSTEM
 from rayfleet.apiserver.record import Obj, Record, encode
 from rayfleet.apiserver.status_error import Cause, StatusError, bad_request, conflict, forbidden, invalid, invalid_value, not_supported
 
@@ -18,7 +19,17 @@ UNTIMED = frozenset({"namespaces", "customresourcedefinitions.apiextensions.k8s.
 """kinds whose end their own controllers time"""
 IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
 RECREATED = "The object might have been deleted and then recreated"
-RETURNED = frozenset({"pods", "services", "serviceaccounts", "persistentvolumeclaims", "resourcequotas"})
+RETURNED = frozenset(
+    {
+        "pods",
+        "services",
+        "serviceaccounts",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "resourcequotas",
+        "storageclasses.storage.k8s.io",
+    }
+)
 """kinds whose deletion answers with the object, not with a Status"""
 FINALIZERS = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}
 
@@ -63,6 +74,8 @@ def delete(api: Api, kind: Kind, record: Record, options: DeleteOptions) -> tupl
     _check_preconditions(kind, record, options)
     if kind.resource == "namespaces" and record.name in IMMORTAL:
         raise forbidden("", "namespaces", record.name, "this namespace may not be deleted")
+    if kind.resource == CLASSES and record.name in SYSTEM:
+        raise forbidden(kind.group, kind.plural, record.name, "this is a system priority class and cannot be deleted")
     obj = record.decode()
     meta = obj["metadata"]
     if kind.resource == custom.DEFINITIONS and "deletionTimestamp" not in meta:

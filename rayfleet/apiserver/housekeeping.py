@@ -7,7 +7,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable
 
-from rayfleet.apiserver import custom, ending, endpoint_slices, garbage, job_controller, quota
+from rayfleet.apiserver import budgets, custom, ending, endpoint_slices, garbage, job_controller, quota
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.custom import DEFINITIONS
 from rayfleet.apiserver.namespace_content import furnish
@@ -83,7 +83,7 @@ class Housekeeping:
             self._follow_event(change)
         elif record.resource in ("services", "pods"):
             self._follow_endpoints(change)
-        elif record.resource == "namespaces" and change.type == ADDED:
+        elif (record.resource == budgets.BUDGETS and change.type != DELETED) or (record.resource == "namespaces" and change.type == ADDED):
             self._add(record)
         if (job := self._jobs.concerned(change)) is not None and (change.type != DELETED or job is not record):
             self._add(job)
@@ -120,6 +120,8 @@ class Housekeeping:
             if change.type != DELETED:
                 self._add(record)
             return
+        for budget in self._api.store.select(budgets.BUDGETS, record.namespace):
+            self._add(budget)
         names = {name for each in (record, change.previous) if each is not None for name in self._selectors.of(each)}
         for name in sorted(names):
             if (service := self._api.store.get("services", record.namespace, name)) is not None:
@@ -195,6 +197,8 @@ class Housekeeping:
             endpoint_slices.sync(self._api, record)
         elif record.resource == "resourcequotas":
             quota.refresh(self._api, record)
+        elif record.resource == budgets.BUDGETS:
+            budgets.sync(self._api, record)
         elif record.resource == job_controller.JOBS:
             self._jobs.look_at(record)
         elif record.resource == "pods":

@@ -17,7 +17,9 @@ from rayfleet.apiserver.call import Call, warn
 from rayfleet.apiserver.commit import Committer
 from rayfleet.apiserver.housekeeping import Housekeeping
 from rayfleet.apiserver.impersonation import impersonated
+from rayfleet.apiserver.options import WriteOptions
 from rayfleet.apiserver.patching import apply_patch
+from rayfleet.apiserver.policies.judging import judge_deletion
 from rayfleet.apiserver.reading import Snapshots, get, list_objects
 from rayfleet.apiserver.record import encode
 from rayfleet.apiserver.status_error import StatusError, bad_request, method_not_allowed
@@ -109,6 +111,7 @@ class Http:
         if (page := self._website.page(request, body, user)) is not None:
             return page
         call = Call(self._api, request, address.parse(self._api.registry, path), dict(request.query) if request.query_string else {})
+        call.user = user
         call.body, call.parsed = body, await parsed(body, request.content_type)
         authorize(call, user)
         try:
@@ -188,10 +191,11 @@ class Http:
         if not call.address.name:
             return self._delete_collection(call, options)
         record = writing.require_found(call.api, call.served, call.address.namespace or "", call.address.name)
+        warnings = judge_deletion(call.api, call.served, record, call.user, options.dry_run)
         record, gone = deletion.delete(call.api, call.kind, record, options)
         if gone and call.kind.resource not in deletion.RETURNED:
-            return call.respond(encode(deletion.gone_status(call.kind, record)))
-        return call.answer(record)
+            return call.respond(encode(deletion.gone_status(call.kind, record)), 200, WriteOptions(warnings=warnings))
+        return call.answer(record, 200, WriteOptions(warnings=warnings))
 
     def _delete_collection(self, call: Call, options: deletion.DeleteOptions) -> web.Response:
         if call.kind.namespaced and call.address.namespace is None:
@@ -200,5 +204,6 @@ class Http:
         selector = call.selector
         for record in list(call.api.store.select(call.kind.resource, call.address.namespace)):
             if selector.matches(record):
+                judge_deletion(call.api, call.served, record, call.user, options.dry_run)
                 deletion.delete(call.api, call.kind, record, options)
         return response

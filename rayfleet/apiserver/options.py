@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rayfleet.apiserver.auth import User
 
 
 @dataclass(slots=True)
@@ -17,6 +21,9 @@ class WriteOptions:
     force: bool = False
     applied: bool = False
     """a server-side apply, which has said itself who owns what"""
+    user: User | None = None
+    """who writes, and is judged by policies; None: the server itself"""
+    subresource: str = ""
     validation: str = "Warn"
     warnings: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)

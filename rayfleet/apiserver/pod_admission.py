@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rayfleet.apiserver import quota
+from rayfleet.apiserver import limits, quota
+from rayfleet.apiserver.pod_defaults import quality
+from rayfleet.apiserver.priorities import give_priority
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.status_error import forbidden
 
@@ -21,13 +23,14 @@ _TOKEN_SECONDS = 3607
 
 
 def admit_pod(api: Api, obj: Obj, old: Obj | None) -> None:
-    """Raises 403: no such service account, or a quota is exceeded."""
+    """Raises 403: no such service account or PriorityClass, a limit or a quota is exceeded."""
     if old is None:
-        spec = obj["spec"]
         _give_account(api, obj)
-        spec.setdefault("priority", 0)
-        spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+        limits.fill(api, obj)
+        obj["status"]["qosClass"] = quality(obj["spec"])
+        give_priority(api, obj)
     _tolerate(obj["spec"])
+    limits.check(api, obj)
     quota.admit(api, "pods", obj, old)
 
 

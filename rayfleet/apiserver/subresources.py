@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from rayfleet.apiserver import account_token, deletion, metadata, writing
+from rayfleet.apiserver import account_token, budgets, deletion, metadata, writing
 from rayfleet.apiserver.call import Call
 from rayfleet.apiserver.record import Obj, Record, encode
 from rayfleet.apiserver.status_error import bad_request, conflict, method_not_allowed
@@ -21,6 +21,7 @@ def post_subresource(call: Call) -> web.Response:
         return _bind(call, record)
     if call.address.subresource == "eviction":
         body = call.decoded().get("deleteOptions") or {}
+        budgets.allow_eviction(call.api, record)
         deletion.delete(call.api, call.kind, record, deletion.options_from(body, call.query))
         return call.respond(encode(CREATED), 201)
     raise method_not_allowed()

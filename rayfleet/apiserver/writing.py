@@ -11,6 +11,8 @@ from rayfleet.apiserver.deletion import held
 from rayfleet.apiserver.field_shapes import Shape
 from rayfleet.apiserver.kind import Kind
 from rayfleet.apiserver.options import WriteOptions
+from rayfleet.apiserver.policies.judging import judge
+from rayfleet.apiserver.policies.request import CREATE, UPDATE, Request
 from rayfleet.apiserver.record import Obj, Record, encode
 from rayfleet.apiserver.registry import Served
 from rayfleet.apiserver.status_error import (
@@ -67,6 +69,7 @@ def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOp
         dying = "object is being deleted: " if "deletionTimestamp" in present.decode()["metadata"] else ""
         raise already_exists(kind.group, kind.plural, name, dying)
     kind.admit(api, obj, None)
+    _judge(Request(api, served, CREATE, namespace, name, obj, None), options)
     return _save(api, kind, namespace, name, obj, options)
 
 
@@ -111,6 +114,7 @@ def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOp
     else:
         _accept(api, served, obj, old, options)
     kind.admit(api, obj, old)
+    _judge(Request(api, served, UPDATE, record.namespace, record.name, obj, old), options)
     if kind.counts_generations and _spec_changed(kind, obj, old):
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     if asked or old["metadata"].get("managedFields"):
@@ -125,6 +129,12 @@ def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOp
             api.store.remove(record)
         return last
     return _save(api, kind, record.namespace, record.name, obj, options)
+
+
+def _judge(request: Request, options: WriteOptions) -> None:
+    """Raises StatusError: what a policy denies."""
+    if options.user is not None:
+        options.warnings += judge(request.by(options))
 
 
 def shape_of(served: Served) -> Shape:

@@ -17,7 +17,8 @@ PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io
 class Step:
     """One exchange. `${name}` in the path, the headers and the body stands for what an earlier step kept; `${ns}` is the case's namespace.
 
-    `keep`: name -> path in the answer's body. `until`: path -> value, asked again until all of them hold (`code` is the status code).
+    `keep`: name -> path in the answer's body. `until`: path (`code`: the status code; @NAME: has it
+    that header?) -> value, asked again until all of them hold.
     `method` WATCH opens a stream under the name in `stream` and is answered when its headers are here; READ takes `count` events of it
     (0: all until the server ends it) as the body. COMPACT makes the server forget all versions before the newest ones; ${ancient} stands
     for a continue token of version 1 that goes on after b0.

@@ -25,6 +25,10 @@ Server-side apply keeps `metadata.managedFields` from the first apply on: an obj
 stood on it then belongs to `before-first-apply`. Conflicts, `force`, shared fields and the removal of what is left out are as
 in Kubernetes.
 
+ValidatingAdmissionPolicies are evaluated for what clients write and delete, not for what the server's own controllers do; audit annotations
+are not kept, and no status tells of types. LimitRanges and priorities are applied to new Pods, disruption budgets to evictions. Volumes and
+classes of storage, ingress and runtime are stored, and nothing acts on them.
+
 ## What it bears
 
 Bodies of at most 3 MiB and 200 objects in one another (Kubernetes: 10,000), which have to be there within a minute; compressed ones are not

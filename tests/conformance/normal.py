@@ -28,6 +28,7 @@ OBJECT: dict[str, str] = {
     "details.uid": UID,
     "status.conditions[*].lastTransitionTime": TIME,
     "status.conditions[*].lastProbeTime": TIME,
+    "status.lastPhaseTransitionTime": TIME,
     "status.startTime": TIME,
     "status.completionTime": TIME,
     "spec.clusterIP": ADDRESS,

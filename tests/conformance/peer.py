@@ -124,6 +124,9 @@ def _events(response: http.client.HTTPResponse, count: int) -> list[Any]:
 
 
 def _seen(answer: Answer, path: str) -> Any:
+    """`@NAME`: whether the answer has that header."""
+    if path.startswith("@"):
+        return path[1:] in answer["headers"]
     return answer["code"] if path == "code" else at(answer["body"], path)
 
 

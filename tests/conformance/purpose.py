@@ -74,9 +74,9 @@ PURPOSES: tuple[Difference, ...] = (
         "The refusal quotes the object that the patch would have made: the order of its members is another.",
     ),
     Difference(
-        ("life-of-persistentvolumeclaim", "table-of-claims"),
+        ("life-of-persistentvolumeclaim", "table-of-claims", "kind-volume"),
         ("*.metadata.finalizers*",),
-        "No claim is protected by a finalizer: its directory stays until the last Pod that uses it has ended.",
+        "No claim or volume is protected by a finalizer: a directory stays until the last Pod that uses it has ended.",
     ),
     Difference(
         ("life-of-node", "status-of-core-kinds", "cluster-wide-owners"),

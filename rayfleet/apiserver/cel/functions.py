@@ -37,6 +37,8 @@ OPAQUE = frozenset(
     {"sign", "isInteger", "asInteger", "asApproximateFloat", "isGreaterThan", "isLessThan", "compareTo", "add", "sub", "getScheme"}
     | {"getHost", "getHostname", "getPort", "getEscapedPath", "getQuery", "family", "isUnspecified", "isLoopback", "isGlobalUnicast"}
     | {"isLinkLocalMulticast", "isLinkLocalUnicast", "containsIP", "containsCIDR", "masked", "prefixLength", "major", "minor", "patch"}
+    | {"group", "resource", "subresource", "namespace", "name", "check", "allowed", "reason", "errored", "error", "path"}
+    | {"serviceAccount", "fieldSelector", "labelSelector"}
     | {"orValue", "or", "value", "hasValue", "optMap", "optFlatMap", "validate", "sortBy"}
 )
 """on values whose type is not followed here"""

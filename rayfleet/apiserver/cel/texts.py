@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from rayfleet.apiserver.cel.values import Failure, NoOverload, type_of
 _UPPER = {letter: letter - 32 for letter in range(ord("a"), ord("z") + 1)}
 _LOWER = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
 _BLANK = " \t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_RAISED = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 _LONGEST = 16 << 20
 """letters that a text may come to have"""
 
@@ -90,14 +92,21 @@ def _clause(letter: str, precision: str, value: Any) -> str:
         return _shown(value)
     if letter == "d":
         return str(int(value))
-    if letter in "fe":
-        return format(float(value), f"{precision or '.6'}{letter}")
+    if letter == "f":
+        return format(float(value), f"{precision or '.6'}f")
+    if letter == "e":
+        mantissa, _, exponent = format(float(value), f"{precision or '.6'}e").partition("e")
+        return f"{mantissa}\u00d710{exponent.lstrip('+').translate(_RAISED)}"
     if letter in "boxX":
         if letter in "xX" and isinstance(value, (str, bytes)):
             raw = (value.encode() if isinstance(value, str) else value).hex()
             return raw.upper() if letter == "X" else raw
         return format(int(value), letter)
     raise Failure(f'could not parse formatting clause: unrecognized formatting clause "{letter}"')
+
+
+def _inner(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else _shown(value)
 
 
 def _shown(value: Any) -> str:
@@ -108,9 +117,9 @@ def _shown(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(_inner, value))}]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_shown(key)}: {_shown(value[key])}" for key in sorted(value)) + "}"
+        return "{" + ", ".join(f"{_inner(key)}:{_inner(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, (int, float)):
         return number_text(value)
     raise Failure(f"error during formatting: string clause can only be used on strings, ... was given {type_of(value)}")

@@ -14,10 +14,12 @@ from tests.conformance.cases import (
     garbage,
     hostile,
     jobs,
+    kinds,
     lists,
     objects,
     patches,
     pods,
+    policies,
     quotas,
     refusals,
     services,
@@ -47,5 +49,7 @@ TOPICS: dict[str, list[Case]] = {
     "custom": custom.CASES,
     "definitions": definitions.CASES,
     "tables": tables.CASES,
+    "policies": policies.CASES,
+    "kinds": kinds.CASES,
 }
 CASES = {case.name: (topic, case) for topic, cases in TOPICS.items() for case in cases}
