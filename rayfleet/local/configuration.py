@@ -19,9 +19,12 @@ ALLOWED = 'a directory, "auto", a requirement of pip, or a list of requirements'
 FIELDS = {
     "images": "a map from patterns of images to what stands for them",
     "hostPaths": "a list of directories below which hostPath volumes may be",
+    "egressPorts": "a list of the TCP ports to which --egress lets Pods out, of which the fleet needs 53, 6443, 8080 and 10250 for itself",
     "overcommit": "a map from resources to how often the machine's may be asked for",
     "devices": "a map from devices to how many a node has",
 }
+EGRESS_PORTS = (22, 80, 443)
+OWN_PORTS = (53, 6443, 8080, 10250)
 
 
 class NotConfigured(Exception):
@@ -34,10 +37,12 @@ def default_file(environ: Mapping[str, str]) -> Path:
 
 
 class Configuration(msgspec.Struct, frozen=True):
-    """`rules` say what stands for which image, in the file's order; below `host_paths` hostPath volumes may be; the rest as in Machine."""
+    """`rules` say what stands for which image, in the file's order; below `host_paths` hostPath volumes may be, `egress_ports` are
+    those of the world that Pods may reach; the rest as in Machine."""
 
     rules: tuple[Rule, ...] = ()
     host_paths: tuple[str, ...] = ()
+    egress_ports: tuple[int, ...] = EGRESS_PORTS
     overcommit: dict[str, float] = msgspec.field(default_factory=lambda: {"cpu": CPU_OVERCOMMIT})
     devices: dict[str, str] = {}
 
@@ -52,12 +57,15 @@ def load_configuration(file: Path, *, must_exist: bool = False) -> Configuration
         raise NotConfigured(f"{file}: images: must be {FIELDS['images']}")
     if not isinstance(paths, list) or not all(isinstance(path, str) and path.startswith(("/", "~")) for path in paths):
         raise NotConfigured(f"{file}: hostPaths: must be {FIELDS['hostPaths']}")
+    ports = found.get("egressPorts", list(EGRESS_PORTS))
+    if not isinstance(ports, list) or not all(type(port) is int and 0 < port < 65536 and port not in OWN_PORTS for port in ports):
+        raise NotConfigured(f"{file}: egressPorts: must be {FIELDS['egressPorts']}")
     try:
         overcommit, devices = declared(found.get("overcommit") or {}, found.get("devices") or {})
     except ValueError as error:
         raise NotConfigured(f"{file}: {error}") from error
     rules = tuple(rule(file, str(pattern), wanted) for pattern, wanted in images.items())
-    return Configuration(rules, tuple(str(Path(path).expanduser()) for path in paths), overcommit, devices)
+    return Configuration(rules, tuple(str(Path(path).expanduser()) for path in paths), tuple(ports), overcommit, devices)
 
 
 def read(file: Path) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 Every address is local to the fleet's own network (see rayfleet.kubelet.network), so a listener hears who wants to go where, and the
 door, on the host's side, goes there as any program of its user would. Nothing is set up on the host, no tool and no right is needed for
-it; but only TCP goes out, and only to PORTS.
+it; but only TCP goes out, and only to the ports that are named.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from ipaddress import IPv4Address
 
@@ -17,7 +18,6 @@ from rayfleet.local.pipe import join
 from rayfleet.local.relay import relay, through
 from rayfleet.local.state import State
 
-PORTS = (22, 80, 443)
 LOG = logging.getLogger("rayfleet.egress")
 
 
@@ -44,7 +44,7 @@ async def take_out(state: State) -> list[asyncio.Server]:
         await join((reader, writer), far)
 
     servers = []
-    for port in PORTS:
+    for port in json.loads(state.egress.read_text()):
         try:
             # The port is shared with ClusterIPs, which are more exact and so come first.
             servers.append(await asyncio.start_server(carry, "0.0.0.0", port, reuse_port=True))

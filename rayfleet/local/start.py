@@ -74,7 +74,7 @@ def start(
             state.write(state.operator_config, json.dumps({**OPERATOR, "defaultAuthMode": auth}, indent=1) + "\n")
             state.egress.unlink(missing_ok=True)
             if egress:
-                state.egress.touch()
+                state.write(state.egress, json.dumps(configuration.egress_ports))
             write_machine(state, machine or Machine())
             state.write(state.started, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
             start_holder(state)

@@ -74,7 +74,7 @@ class State:
 
     @property
     def egress(self) -> Path:
-        """It is there where Pods may go out."""
+        """It is there where Pods may go out: a list of the ports."""
         return self.path / "egress"
 
     @property

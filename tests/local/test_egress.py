@@ -92,8 +92,12 @@ def test_the_world_is_refused_at_once_unless_it_is_asked_for(world: None, tmp_pa
     assert tried(Fleet(State(tmp_path / "fleet"))) == [refused, unknown, refused, unknown]
 
 
-def test_with_egress_pods_reach_addresses_and_names_of_the_world_by_the_usual_ports(world: None) -> None:
+@pytest.mark.parametrize(("ports", "by_81"), [("", "[Errno 111] Connection refused"), ("egressPorts: [80, 81]", "the world")])
+def test_with_egress_pods_reach_addresses_and_names_of_the_world_by_some_ports(world: None, ports: str, by_81: str) -> None:
     with ordinary_user() as user:  # who may do least; root does the same
-        heard = tried(Fleet(user.state, user=user), "--egress")
-    assert heard[:3] == ["the world", "the world", "[Errno 111] Connection refused"]
+        file = user.home / "local.yaml"
+        file.write_text(ports)
+        file.chmod(0o644)
+        heard = tried(Fleet(user.state, user=user), "--egress", "--config", str(file))
+    assert heard[:3] == ["the world", "the world", by_81]
     assert heard[3].startswith("[Errno -"), "no Service is called so"
