@@ -122,9 +122,9 @@ class Cluster:
         (head,) = self.of("head")
         return str(head["status"]["podIP"])
 
-    def job(self, code: str, token: str = "") -> Outcome:
-        """By the dashboard."""
-        return run_job(self.site.dashboard(self.found()), shlex.join(["python", "-c", code]), token=token)
+    def job(self, code: str, token: str = "", within: float = READY) -> Outcome:
+        """By the dashboard. `within`: seconds until it has ended, or counts as it is then."""
+        return run_job(self.site.dashboard(self.found()), shlex.join(["python", "-c", code]), within, token)
 
     def log(self, pod: str) -> str:
         code, answer = self.site.request("GET", f"/api/v1/namespaces/{self.namespace}/pods/{pod}/log?container=ray")

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.parametrize("site", ["laptop", "kubernetes"], indirect=True),
 ]
 
-IDLE = 90.0  # seconds; the workers may be idle for six of them
+IDLE = 180.0  # seconds; the workers may be idle for six of them
 # Each task holds its worker's only CPU until Ray tells of all three.
 DEMAND = """
 import ray, re, socket, subprocess, time
@@ -112,7 +112,7 @@ def test_demand_brings_workers_to_both_and_idleness_takes_them(pair: list[Cluste
         assert cluster.children("serviceaccounts") == []
     heads = [cluster.uids() for cluster in pair]
     with ThreadPoolExecutor(2) as together:
-        outcomes = list(together.map(lambda cluster: cluster.job(DEMAND), pair))
+        outcomes = list(together.map(lambda cluster: cluster.job(DEMAND, within=IDLE), pair))
     for cluster, outcome in zip(pair, outcomes, strict=True):
         assert outcome.status == "SUCCEEDED", (outcome, cluster.found()["status"], cluster.notes())
         lines = outcome.log.splitlines()
