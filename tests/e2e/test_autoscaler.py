@@ -1,4 +1,4 @@
-"""Ray's own autoscaler beside the head: from no workers to two and back, by the demand of a real job."""
+"""Ray's own autoscaler beside the head: from no workers to two and back, by the demand of a real job. v1 on one server, v2 on the other."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.fleet import Cluster, Ground
+from tests.e2e.laptop import Laptop
 from tests.local.ray import STORE, group, ray_cluster
 from tests.local.waiting import eventually
 
@@ -31,7 +32,7 @@ print("HOSTS", *sorted(set(ray.get([where.remote() for _ in range(4)]))))
 @pytest.fixture(scope="module")
 def elastic(site: Ground) -> Iterator[Cluster]:
     head = {"rayStartParams": {**STORE, "num-cpus": "0"}}
-    options = {"version": "v2", "idleTimeoutSeconds": 10}
+    options = {"version": "v1" if isinstance(site, Laptop) else "v2", "idleTimeoutSeconds": 10}
     groups = group("small", replicas=0, maxReplicas=2)
     manifest = ray_cluster("elastic", groups, head=head, enableInTreeAutoscaling=True, autoscalerOptions=options)
     manifest["metadata"]["annotations"] = {"rayfleet.dev/autoscaling": "sidecar"}
