@@ -17,6 +17,7 @@ from rayfleet.kube.errors import ApiError, BadRequest, Unreachable
 PROTOCOL = "SPDY/3.1+portforward.k8s.io"
 ERROR, DATA = 1, 3  # the numbers of the two streams
 PIECE = 32 * 1024
+TOO_OLD = "the API server forwards no ports by WebSocket: Kubernetes does from 1.31 on; with an older one use kubectl port-forward"
 
 
 class NobodyListens(Exception):
@@ -33,10 +34,12 @@ async def carry(client: Client, pod: Key, port: int, reader: asyncio.StreamReade
     try:
         async with client.websocket(path, {}, (PROTOCOL,)) as socket:
             if socket.protocol != PROTOCOL:
-                raise BadRequest(400, "BadRequest", "the API server forwards ports by WebSocket only from Kubernetes 1.31 on")
+                raise BadRequest(400, "BadRequest", "another protocol was chosen")
             await exchange(socket, port, reader, writer)
+    except BadRequest as error:
+        raise BadRequest(400, error.reason, TOO_OLD) from error
     except ApiError as error:
-        if error.status >= 400 and not isinstance(error, BadRequest):
+        if error.status:
             await client.request("GET", path)  # is refused as well, and says why
         raise
 
