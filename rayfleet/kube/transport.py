@@ -16,7 +16,7 @@ from rayfleet.kube.connection import Connection
 from rayfleet.kube.errors import ApiError, Unauthorized, Unreachable, from_response
 from rayfleet.kube.lane import Lane
 from rayfleet.kube.warnings import Warnings, WarningSink
-from rayfleet.planning.permit import present_permit
+from rayfleet.permit import present_permit
 
 ATTEMPTS = 4
 FIRST_PAUSE = 0.25

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from rayfleet.api.meta import Key
-from rayfleet.planning.permit import present_permit
+from rayfleet.permit import present_permit
 from rayfleet.ray.answer import Act, Addressed, Heard, Question, complaint
 from rayfleet.ray.lane import Answered, Follower, Track
 
@@ -50,7 +50,7 @@ class Desk:
         return {question: self._pool.dated(track.heard) for question, track in tracks if track.heard is not None}
 
     def act(self, key: Key, target: Addressed, act: Act, answered: Answered | None = None) -> None:
-        """Have it sent, in its turn, if it may still be sent then (`planning.permit`). `answered(act, answer)` hears what became of it;
+        """Have it sent, in its turn, if it may still be sent then (`permit`). `answered(act, answer)` hears what became of it;
         `results` keeps it."""
         follower = self._follower(key, target)
         if act == follower.sending or any(act == waiting for waiting, *_ in follower.acts):

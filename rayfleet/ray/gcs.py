@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rayfleet.api.meta import Key
-from rayfleet.planning.permit import insist
+from rayfleet.permit import insist
 
 if TYPE_CHECKING:
     import grpc  # type: ignore[import-untyped]

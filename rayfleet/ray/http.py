@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol
 
-from rayfleet.planning.permit import present_permit
+from rayfleet.permit import present_permit
 from rayfleet.ray.answer import Act, Question, Target
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Direct:
 
 
 def asking() -> aiohttp.TraceConfig:
-    """Asks in the moment in which a request leaves whether it may (`planning.permit`)."""
+    """Asks in the moment in which a request leaves whether it may (`permit`)."""
     import aiohttp
 
     async def ask(_: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestHeadersSentParams) -> None:

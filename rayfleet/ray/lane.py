@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rayfleet.api.meta import Key
-from rayfleet.planning.permit import Permit
+from rayfleet.permit import Permit
 from rayfleet.ray.answer import Act, Addressed, Heard, Question
 
 FIRST = 1.0  # seconds between two askings while answers change

@@ -19,7 +19,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from rayfleet.api.meta import Key
-from rayfleet.planning.permit import Permit, Shut, insist, permitted
+from rayfleet.permit import Permit, Shut, insist, permitted
 from rayfleet.ray.answer import Accepted, Act, Addressed, Heard, NotFound, Question, Refused, Unreachable, read, taken
 from rayfleet.ray.desk import Desk
 from rayfleet.ray.lane import Answered, Follower, Lane

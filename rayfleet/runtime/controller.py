@@ -18,7 +18,7 @@ from typing import Any, Generic
 
 from rayfleet.api.meta import Key, ObjectMeta, OwnerReference, Resource, controller_of
 from rayfleet.kube.errors import ApiError
-from rayfleet.planning.permit import Shut
+from rayfleet.permit import Shut
 from rayfleet.planning.plan import Plan
 from rayfleet.runtime.apply import Applier, Outcome
 from rayfleet.runtime.backoffs import Backoffs

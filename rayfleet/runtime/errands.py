@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from rayfleet.api.meta import Key, ObjectMeta, Resource
+from rayfleet.permit import Shut, permitted
 from rayfleet.planning.events import clip
-from rayfleet.planning.permit import Shut, permitted
 from rayfleet.planning.plan import Call, Event
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock

@@ -18,7 +18,7 @@ from typing import Any
 
 from rayfleet.api.meta import EVENTS, ObjectMeta, Resource
 from rayfleet.kube.errors import ApiError, NotFound, TooManyRequests, Unreachable
-from rayfleet.planning.permit import Shut
+from rayfleet.permit import Shut
 from rayfleet.planning.plan import Event
 from rayfleet.runtime.clock import SYSTEM, Clock, Timer
 from rayfleet.runtime.gate import Gate, Write

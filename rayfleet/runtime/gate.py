@@ -14,7 +14,7 @@ import msgspec
 from rayfleet.api.meta import SECRETS, ObjectMeta, Resource
 from rayfleet.kube.client import Client
 from rayfleet.kube.warnings import collected
-from rayfleet.planning.permit import Shut, permitted
+from rayfleet.permit import Shut, permitted
 
 UNCHANGED = ObjectMeta()
 

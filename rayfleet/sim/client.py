@@ -9,7 +9,7 @@ import msgspec
 
 from rayfleet.api.meta import Key, Resource
 from rayfleet.kube.errors import ApiError, NotFound, Unreachable
-from rayfleet.planning.permit import Shut
+from rayfleet.permit import Shut
 from rayfleet.ray.answer import Act, Question, Target
 from rayfleet.sim.faults import RAY
 from rayfleet.sim.store import Obj, Request, owner_uid

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from rayfleet.planning.permit import insist
+from rayfleet.permit import insist
 from rayfleet.ray.gcs import DEADLINE, Head, Refused, Unanswered
 from rayfleet.ray.gcs_messages import DEAD, IDLE, parsed
 

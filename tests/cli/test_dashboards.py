@@ -16,7 +16,7 @@ from rayfleet.api.meta import Key
 from rayfleet.cli.dashboards import Proxied, SecretTokens, host_of
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import Connection
-from rayfleet.planning.permit import Shut, permitted
+from rayfleet.permit import Shut, permitted
 from rayfleet.ray import jobs, serve
 from rayfleet.ray.answer import Target
 from rayfleet.ray.http import Direct

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from rayfleet.api.meta import Key
-from rayfleet.planning.permit import Shut, permitted
+from rayfleet.permit import Shut, permitted
 from rayfleet.ray import jobs, serve
 from rayfleet.ray.answer import Accepted, Act, NotFound, Question, Refused, Target, Unreachable, taken
 from rayfleet.ray.desk import Desk

@@ -10,8 +10,8 @@ import pytest
 from rayfleet.api.meta import PODS, Key, ObjectMeta
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError
+from rayfleet.permit import Shut
 from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch, Place
-from rayfleet.planning.permit import Shut
 from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.runtime.apply import FAN_OUT, Applier
 from rayfleet.runtime.backoffs import Backoffs

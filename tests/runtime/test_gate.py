@@ -6,7 +6,7 @@ import pytest
 
 from rayfleet.api.meta import PODS
 from rayfleet.kube.client import Client
-from rayfleet.planning.permit import Shut
+from rayfleet.permit import Shut
 from rayfleet.runtime.gate import Gate, Write
 from tests.kube.fakeapi import Fault, running, until
 from tests.runtime.nouns import pod
