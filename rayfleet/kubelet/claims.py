@@ -20,6 +20,8 @@ from rayfleet.kubelet.sandbox import remove_directory
 
 log = logging.getLogger(__name__)
 PERSISTENTVOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+STORAGECLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
+DELETE, RETAIN = "Delete", "Retain"
 PROVISIONER = "rayfleet.dev/kubelet"
 
 
@@ -76,7 +78,7 @@ async def bind(client: Client, claim: Mapping[str, Any], path: Path) -> None:
         "spec": {
             **granted,
             "hostPath": {"path": str(path)},
-            "persistentVolumeReclaimPolicy": "Delete",
+            "persistentVolumeReclaimPolicy": await policy_of(client, spec.get("storageClassName") or ""),
             "storageClassName": spec.get("storageClassName") or "",
             "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **{key: meta[key] for key in ("namespace", "name", "uid")}},
         },
@@ -92,14 +94,38 @@ async def bind(client: Client, claim: Mapping[str, Any], path: Path) -> None:
     await client.patch(PERSISTENTVOLUMECLAIMS, *who, {"status": {"phase": "Bound", **granted}}, subresource="status")
 
 
+async def policy_of(client: Client, storage_class: str) -> str:
+    """What becomes of a volume whose claim goes: Delete or Retain. Raises ApiError."""
+    if not storage_class:
+        return DELETE
+    try:
+        return str((await client.get(STORAGECLASSES, storage_class)).get("reclaimPolicy") or DELETE)
+    except NotFound:
+        return DELETE
+
+
+async def is_retained(client: Client, uid: str) -> bool:
+    """Whether somebody wants to keep what the claim of this UID held; its volume then says so. Raises ApiError."""
+    name = f"pvc-{uid}"
+    try:
+        volume = await client.get(PERSISTENTVOLUMES, name)
+        if volume["spec"].get("persistentVolumeReclaimPolicy") != RETAIN:
+            return False
+        if (volume.get("status") or {}).get("phase") != "Released":
+            await client.patch(PERSISTENTVOLUMES, name, None, {"status": {"phase": "Released"}}, subresource="status")
+        return True
+    except NotFound:
+        return False
+
+
 async def sweep(client: Client, folder: Path) -> None:
-    """Removes the directories, and the volumes, of claims that are no more. Raises ApiError."""
+    """Removes the directories, and the volumes, of claims that are no more, but for those to be retained. Raises ApiError."""
     kept = directories(folder)
     if not kept:
         return
     living = {claim["metadata"]["uid"] for claim in await client.list(PERSISTENTVOLUMECLAIMS)}
     for path in kept:
-        if path.name not in living:
+        if path.name not in living and not await is_retained(client, path.name):
             log.info("removing the directory of claim %s, which is no more", path.name)
             await asyncio.to_thread(remove_directory, path)
             try:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rayfleet.api.meta import PERSISTENTVOLUMECLAIMS, PODS
+from rayfleet.kubelet.claims import PERSISTENTVOLUMES, STORAGECLASSES
 from tests.kubelet.world import FOR_EVER, World, pod, until
 
 pytestmark = pytest.mark.namespaces
@@ -43,6 +44,22 @@ async def test_a_claim_is_bound_and_its_content_outlives_pods_and_ends_with_it(w
     await world.client.delete(PERSISTENTVOLUMECLAIMS, "disk", "default")
     await world.client.delete(PODS, "second", "default", grace=0)
     await until("the claim's directory is gone", lambda: not any(world.settings.claims.iterdir()))
+
+
+async def test_what_is_to_be_retained_outlives_its_claim(world: World) -> None:
+    await world.client.create(STORAGECLASSES, {"metadata": {"name": "keeps"}, "provisioner": "any", "reclaimPolicy": "Retain"})
+    spec = {**CLAIM["spec"], "storageClassName": "keeps"}
+    claim = await world.apply({**CLAIM, "spec": spec}, PERSISTENTVOLUMECLAIMS)
+    await finished(world, claiming("echo kept > /data/kept", "first"))
+    await world.client.delete(PERSISTENTVOLUMECLAIMS, "disk", "default")
+    await world.client.delete(PODS, "first", "default", grace=0)
+    uid = claim["metadata"]["uid"]
+
+    async def released() -> bool:
+        return bool((await world.client.get(PERSISTENTVOLUMES, f"pvc-{uid}"))["status"]["phase"] == "Released")
+
+    await until("the volume is released", released)
+    assert (world.settings.claims / uid / "kept").read_text() == "kept\n"
 
 
 async def test_a_part_of_a_volume_is_mounted_by_name_or_by_the_pods_own(world: World) -> None:
