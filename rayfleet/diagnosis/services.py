@@ -122,8 +122,8 @@ def notes(maker: Maker, service: RayService) -> Iterator[str]:
         yield f"spec.managedBy is {service.spec.managed_by}: this operator leaves the service to another one"
     if is_true(conditions, "Suspended"):
         yield "it is suspended, so it has no clusters; spec.suspend: false brings them back"
-    for word in ("Suspending", "UpgradeInProgress", "RollbackInProgress"):
-        found = condition(conditions, word, "True")
+    for word, status in (("Suspending", "True"), ("UpgradeInProgress", "True"), ("RollbackInProgress", "True"), ("GatewayReady", "False")):
+        found = condition(conditions, word, status)
         if found is not None:
             yield f"{word}: {clipped(found.message)}"
     yield from starting(condition(conditions, "Ready", "False"))

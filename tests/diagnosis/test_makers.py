@@ -129,6 +129,18 @@ SERVICES: list[tuple[str, Any, tuple[Diagnosis, ...], str, list[str], str]] = [
         [],
         "UpgradeInProgress: A cluster is to take the active one's place",
     ),
+    (
+        "upgrade that waits for its Gateway",
+        service(
+            READY,
+            condition("GatewayReady", "False", "WaitingForRoute", "HTTPRoute shop-httproute was not looked at yet"),
+            **active(fruit=application("RUNNING")),
+        ),
+        (),
+        "ready",
+        [],
+        "GatewayReady: HTTPRoute shop-httproute was not looked at yet",
+    ),
 ]
 
 
