@@ -6,6 +6,7 @@ A directory for each Pod, `TIME.UID`, with `pod.json` that says whose it was, an
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -57,7 +58,7 @@ def move(directory: Path, folder: Path) -> None:
     for file in (*logs, *directory.glob("containers/*/*.json")):
         place = target / file.relative_to(directory)
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file.replace(place)
+        shutil.move(file, place)
     (target / "pod.json").write_bytes(msgspec.json.encode(pod))  # last: without it nobody looks at the rest
 
 

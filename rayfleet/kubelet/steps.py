@@ -65,7 +65,8 @@ def gather(due: Mapping[str, History], now: float, scale: float) -> Steps:
         if history and history[-1].running:
             continue
         seconds = restart.delay(history) * scale
-        ready_at = (history[-1].finished_at or 0.0) + seconds if history else 0.0
+        ended = (history[-1].finished_at or 0.0) if history else 0.0
+        ready_at = ended + seconds if ended <= now else now  # an end that is yet to come: the clock was set back since then
         if ready_at <= now:
             start.append(name)
         else:

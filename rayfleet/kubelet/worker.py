@@ -51,6 +51,7 @@ class Worker:
         self.failure = ("", "")
         self.told = pod.status
         self.told_version = 0
+        self.looked_at = 0.0  # by the wall's clock
         self.absent = False
         self.done = asyncio.Event()
         self.wake = asyncio.Event()
@@ -142,7 +143,11 @@ class Worker:
         return pause
 
     async def advance(self) -> float | None:
-        now, spec = time.time(), self.pod.spec
+        now, begun, spec = time.time(), time.monotonic(), self.pod.spec
+        if now < self.looked_at:  # the clock was set back: nothing that is waited for may be that much farther away
+            self.retry_at.clear()
+            self.setup.renew_at = None if self.setup.renew_at is None else now
+        self.looked_at = now
         started = self.health.started(self.running())
         steps = next_steps(spec, self.histories, started, now, self.house.settings.backoff_scale)
         self.outcome = steps.outcome
@@ -157,7 +162,7 @@ class Worker:
         self.health.follow(self.running())
         self.retry_at = {name: at for name, at in self.retry_at.items() if at > now}
         times = [*self.retry_at.values(), *filter(None, (steps.wake_at, deadline, self.setup.renew_at))]
-        return max(0.0, min(times) - time.time()) if times else None
+        return max(0.0, min(times) - now - (time.monotonic() - begun)) if times else None
 
     async def start_due(self, steps: Steps, now: float) -> None:
         """Sandbox first. A configuration that is refused is tried again after a while, without counting as a restart."""

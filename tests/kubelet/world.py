@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,8 @@ class World:
 
     async def close(self) -> None:
         for pod in await self.client.list(PODS):
-            await self.client.delete(PODS, pod["metadata"]["name"], pod["metadata"]["namespace"], grace=0)
+            with suppress(NotFound):  # it was on its way out
+                await self.client.delete(PODS, pod["metadata"]["name"], pod["metadata"]["namespace"], grace=0)
         if self.kubelet:
             await until("the workers have ended", lambda: not self.kubelet or not self.kubelet.pods.workers)
             await self.kubelet.close()
@@ -91,11 +93,13 @@ class World:
         self.kubelet = Kubelet(self.client, self.settings)
         await self.kubelet.start()
 
-    async def start_kubelet_process(self) -> asyncio.subprocess.Process:
+    async def start_kubelet_process(self, *before: str) -> asyncio.subprocess.Process:
+        """`before`: a command that runs the one after it, as setpriv does."""
         settings = self.settings
         argv = [str(settings.kubeconfig), str(settings.state), str(settings.environment), str(settings.backoff_scale)]
         home = Path(__file__).parent.parent.parent
-        process = await asyncio.create_subprocess_exec(sys.executable, "-c", PROGRAM, *argv, stdout=asyncio.subprocess.PIPE, cwd=home)
+        program = [*before, sys.executable, "-c", PROGRAM, *argv]
+        process = await asyncio.create_subprocess_exec(*program, stdout=asyncio.subprocess.PIPE, cwd=home)
         assert process.stdout is not None
         assert await process.stdout.readline() == b"ready\n"
         self.process = process
