@@ -5,7 +5,21 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("plan", "autoscaling", "writes", "services", "jobs", "scrape", "hosting", "reaction", "sidecar", "fair", "fleet", "laptop")
+BENCHES = (
+    "plan",
+    "autoscaling",
+    "writes",
+    "services",
+    "jobs",
+    "scrape",
+    "hosting",
+    "reaction",
+    "sidecar",
+    "fair",
+    "fleet",
+    "laptop",
+    "pods",
+)
 WITH_OPTIONS = ("services", "jobs", "reaction", "fleet", "laptop")
 
 

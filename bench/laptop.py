@@ -37,10 +37,10 @@ def fleet(state: Path, *words: str) -> str:
     return done.stdout
 
 
-def operator(state: Path) -> int:
-    """The operator's pid, on the host's side."""
+def process(state: Path, name: str) -> int:
+    """The pid of one of the fleet's own processes, on the host's side."""
     processes: list[dict[str, Any]] = json.loads(fleet(state, "status", "-o", "json"))["processes"]
-    return next(int(each["pid"]) for each in processes if each["process"] == "operator")
+    return next(int(each["pid"]) for each in processes if each["process"] == name)
 
 
 def requests(pid: int) -> float:
@@ -104,7 +104,7 @@ def measure_one_user() -> None:
         state = Path(directory) / "two"
         try:
             fleet(state, "up", "-f", str(EXAMPLES / "two-clusters.yaml"))
-            measure_rest(operator(state))
+            measure_rest(process(state, "operator"))
         finally:
             fleet(state, "down", "--delete-data")
 

@@ -23,7 +23,7 @@ from tests.kubelet.world import FOR_EVER, World, pod, until
 
 pytestmark = pytest.mark.namespaces
 
-HOW_MANY = int(os.environ.get("RAYFLEET_FAULTS", "25"))  # Pods of the storm
+HOW_MANY = int(os.environ.get("RAYFLEET_FAULTS", "15"))  # Pods of the storm
 AT_ONCE = 5
 FORKS = "for i in $(seq {count}); do sleep 1000 & done; echo forked; wait"
 ZOMBIES = "import os, time\nfor n in range(40):\n    if not os.fork(): os._exit(0)\nprint('forked', flush=True)\ntime.sleep(1000)"
