@@ -88,7 +88,7 @@ def the_dead(state: Any, dice: Random, rays: SizedRays) -> None:
 
 
 def shapes_without_end(state: Any, dice: Random, rays: SizedRays) -> None:
-    for number in range(300):
+    for number in range(40):
         state.pending_resource_requests.add(count=2**60).request.resources_bundle[f"kind-{number}"] = 1.0
 
 
