@@ -53,7 +53,7 @@ def ordinary_user() -> Iterator[User]:
     os.chown(user.home, user.uid, user.uid)
     try:
         yield user
-        eventually(lambda: not user.processes(), 10.0, "no process of the user is left")
+        eventually(lambda: not user.processes(), 60.0, "no process of the user is left")
     finally:
         shutil.rmtree(user.home)
 

@@ -63,7 +63,7 @@ def pod(name: str, command: list[str], **spec: Any) -> dict[str, Any]:
 def once(fleet: Fleet, name: str, command: list[str], **spec: Any) -> str:
     """What a Pod that runs to its end has said."""
     fleet.apply(pod(name, command, restartPolicy="Never", **spec))
-    eventually(lambda: phase(fleet, name) in ("Succeeded", "Failed"), 30.0, f"{name} has ended")
+    eventually(lambda: phase(fleet, name) in ("Succeeded", "Failed"), 90.0, f"{name} has ended")
     told = fleet.run("logs", name)
     fleet.send("DELETE", f"{PODS}/{name}")
     return told
@@ -80,7 +80,7 @@ def web(fleet: Fleet) -> Fleet:
     served = pod("web", ["python", "-m", "http.server", "8000"])
     served["spec"]["containers"][0]["readinessProbe"] = {"tcpSocket": {"port": 8000}, "periodSeconds": 1}
     fleet.apply(served, {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": service})
-    eventually(lambda: phase(fleet, "web") == "Running", 30.0, "the server runs")
+    eventually(lambda: phase(fleet, "web") == "Running", 90.0, "the server runs")
     return fleet
 
 
@@ -96,7 +96,7 @@ def test_a_container_has_the_umask_of_a_runtime_and_not_of_its_users_shell(fleet
 def test_what_cannot_be_honoured_is_a_warning_on_the_pod_once(fleet: Fleet) -> None:
     assert once(fleet, "another", ["id", "-u"], securityContext={"runAsUser": 1234}).split() == ["0"]
     for reason in ("UserNotHonoured", "LimitsNotEnforced"):
-        told = eventually(lambda reason=reason: events(fleet, "another", reason), 20.0, reason)
+        told = eventually(lambda reason=reason: events(fleet, "another", reason), 60.0, reason)
         assert [(each["type"], "series" in each) for each in told] == [("Warning", False)]
 
 
@@ -108,7 +108,7 @@ def events(fleet: Fleet, name: str, reason: str) -> list[dict[str, Any]]:
 @pytest.mark.testbed
 def test_kubectl_has_exec_copies_and_forwarded_ports_by_the_kubeconfig_that_up_wrote(web: Fleet, tmp_path: Path) -> None:
     there = Kubectl(web.state.kubeconfig, tmp_path)
-    there.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=30s")
+    there.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=100s")
     assert there.kubectl("exec", "web", "--", "hostname").strip() == "web"
     there.kubectl("cp", "web:/etc/hostname", str(tmp_path / "copied"))
     assert (tmp_path / "copied").read_text().strip() == "web"
@@ -161,7 +161,7 @@ def test_down_leaves_nothing_though_a_container_closed_its_directories(user: Use
             "mkdir -p ~/a/b /tmp/c; touch ~/a/b/file; chmod 0 ~/a/b /tmp/c; chmod 500 ~/a; ln -s / ~/link; echo closed; exec sleep 100000"
         )
         fleet.apply(pod("closed", ["sh", "-c", closes]))
-        eventually(lambda: phase(fleet, "closed") == "Running" and "closed" in fleet.run("logs", "closed"), 30.0, "it has closed them")
+        eventually(lambda: phase(fleet, "closed") == "Running" and "closed" in fleet.run("logs", "closed"), 90.0, "it has closed them")
         assert someone.processes()
         assert "nothing is left" in fleet.run("down", "--delete-data")
         assert list((someone.home / ".local" / "state").iterdir()) == []
