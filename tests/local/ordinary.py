@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -55,7 +57,10 @@ def ordinary_user() -> Iterator[User]:
         yield user
         eventually(lambda: not user.processes(), 60.0, "no process of the user is left")
     finally:
-        shutil.rmtree(user.home)
+        for pid in user.processes():  # of a test that failed
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(user.home, ignore_errors=True)
 
 
 def owner(pid: int) -> int | None:
