@@ -55,7 +55,8 @@ class Kubelet:
         )
         self.pod_cache: Informer[Pod] = Informer(client, PODS, Pod)
         self.service_cache: Informer[Service] = Informer(client, SERVICES, Service)
-        self.node_cache: Informer[Node] = Informer(client, NODES, Node)
+        own = "" if settings.bind else f"metadata.name={settings.node}"  # the only one that a control plane lets a kubelet see
+        self.node_cache: Informer[Node] = Informer(client, NODES, Node, fields=own)
         self.pods = Pods(self.house, self.pod_cache)
         self.nodes = Nodes(self.house, self.pods, self.node_cache)
         self.server = Server(self.pods)

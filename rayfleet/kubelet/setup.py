@@ -6,6 +6,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -159,7 +160,7 @@ class Setup:
         about = (spec, attempt, uuid.uuid4().hex, self.directory, facts, self.house.settings, self.hostname(), python, account)
         request = container.request(*about)
         self.environments[name] = (request["uid"], request["env"])
-        request |= self.confine(name, attempt, spec, request["mounts"])
+        request |= self.confine(name, attempt, spec, request["mounts"], init=init)
         container.make_scratch(self.directory, name, attempt)
         started = await self.worker.sandbox.start({**request, "init": init})
         self.worker.histories = with_attempt(self.worker.histories, started)
@@ -189,13 +190,17 @@ class Setup:
             self.worker.tell("Warning", "UserNotHonoured", words)
         return None
 
-    def confine(self, name: str, attempt: int, spec: dict[str, Any], mounts: list[list[str]]) -> dict[str, Any]:
-        """The container's limits: the cgroups to join, and the mounts by which it sees them. Raises ConfigError or OSError."""
+    def confine(self, name: str, attempt: int, spec: dict[str, Any], mounts: list[list[str]], *, init: bool) -> dict[str, Any]:
+        """The container's limits: the cgroups to join, and the mounts by which it sees them. Raises ConfigError or OSError.
+
+        What only runs before the others takes the processors that are free: on a machine for one person a start must not wait."""
         groups, life = self.house.cgroups, f"{name}-{attempt}"
         try:
             limits = limits_of(spec)
         except ValueError as error:
             raise ConfigError(str(error)) from error
+        if init and spec.get("restartPolicy") != "Always":
+            limits = replace(limits, cpu=None)
         if not limits:
             return {}
         if groups.tops:

@@ -60,6 +60,17 @@ async def test_what_is_run_inside_counts_too(world: World) -> None:
     await world.becomes_ready()
 
 
+async def test_what_only_prepares_a_pod_takes_the_processors_that_are_free(world: World) -> None:
+    needs_cgroups(world)
+    count = "grep -c rayfleet- /proc/self/cgroup > /v/$0; true"
+    limits = {"limits": {"cpu": "100m"}}
+    init = {"name": "i", "image": "i", "command": ["sh", "-c", count, "init"], "resources": limits, "volumeMounts": VOLUME["volumeMounts"]}
+    last = ["sh", "-c", f"{count}; cat /v/init /v/main", "main"]
+    await world.apply(pod(last, restartPolicy="Never", resources=limits, initContainers=[init], **VOLUME))
+    await world.reaches("Succeeded")
+    assert (await world.log()).split() == ["0", "1"]
+
+
 async def test_ray_sees_the_container_and_not_the_machine(world: World) -> None:
     await world.apply(limited(["python", "-c", LOOK], cpu="1500m", memory="512Mi", restartPolicy="Never"))
     await world.reaches("Succeeded")
