@@ -137,6 +137,7 @@ def cluster_leaks(patch: Patch) -> None:
 def stop_for_ever(patch: Patch) -> None:
     """A deleted job waits for Ray to stop it, whether Ray lives or not."""
     patch.setattr(deletion, "stop_settled", lambda *_: False)
+    patch.setattr(deletion, "grace_left", lambda *_: deadlines.DELETION_GRACE)
 
 
 def made_while_suspended(patch: Patch) -> None:
