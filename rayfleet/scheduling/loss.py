@@ -14,6 +14,8 @@ from typing import Any
 from rayfleet.scheduling.taints import FOR_EVER, Taint, seconds_tolerated
 
 UNREACHABLE = "node.kubernetes.io/unreachable"
+NOT_READY = "node.kubernetes.io/not-ready"  # what an API server gives a node that has just come
+MARKS = (UNREACHABLE, NOT_READY)
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 SILENT = {"status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
 DISRUPTED = {
@@ -42,11 +44,11 @@ def lost_taints(taints: Sequence[Taint], now: str) -> list[Taint]:
 
 
 def found_taints(taints: Sequence[Taint]) -> list[Taint]:
-    return [taint for taint in taints if taint["key"] != UNREACHABLE]
+    return [taint for taint in taints if taint["key"] not in MARKS]
 
 
 def is_marked(taints: Sequence[Taint]) -> bool:
-    return any(taint["key"] == UNREACHABLE for taint in taints)
+    return any(taint["key"] in MARKS for taint in taints)
 
 
 def unready(pod_conditions: Iterable[Mapping[str, Any]], now: str) -> list[dict[str, Any]] | None:
