@@ -56,6 +56,13 @@ def binary() -> Path:
     return Path(cache) / f"testbed-{digest.hexdigest()[:16]}"
 
 
+def controller() -> Path:
+    """Where the binary of testbed/controller is, or would be."""
+    place = HERE / "controller"
+    text = b"\0".join(file.read_bytes() for file in sorted([*place.glob("*.go"), *place.glob("go.*")]))
+    return binary().with_name(f"controller-{hashlib.sha256(text).hexdigest()[:16]}")
+
+
 def go() -> str:
     """A Go that is new enough: that of PATH, else that of this Python's environment, installed if need be."""
     wanted = numbers(found(r"(?m)^go (\S+)"))
@@ -75,18 +82,18 @@ def numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part or 0) for part in match.groups()) if match else ()
 
 
-def build(target: Path) -> None:
+def build(target: Path, place: Path = HERE) -> None:
     tool = go()
     # The toolchain stays the one that was chosen; a download in the middle of a build would be a surprise.
     environment = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": ""}
     tell(f"Kubernetes {kubernetes()} with {tool}: fetching modules")
-    subprocess.run([tool, "mod", "download"], cwd=HERE, env=environment, check=True)
-    listed = subprocess.run([tool, "list", "-deps", "."], cwd=HERE, env=environment, check=True, capture_output=True, text=True)
+    subprocess.run([tool, "mod", "download"], cwd=place, env=environment, check=True)
+    listed = subprocess.run([tool, "list", "-deps", "."], cwd=place, env=environment, check=True, capture_output=True, text=True)
     packages = len(listed.stdout.split())
     draft = target.with_suffix(".new")
     # -v names each package once it is compiled; those that Go's own cache holds are not named.
     process = subprocess.Popen(
-        [tool, "build", "-v", *flags(), "-o", str(draft), "."], cwd=HERE, env=environment, stderr=subprocess.PIPE, text=True
+        [tool, "build", "-v", *flags(), "-o", str(draft), "."], cwd=place, env=environment, stderr=subprocess.PIPE, text=True
     )
     follow(process, packages)
     if process.wait():
@@ -124,6 +131,8 @@ def main() -> int:
             began = time.monotonic()
             build(target)
             tell(f"built in {time.monotonic() - began:.0f} s")
+        if not controller().exists():
+            build(controller(), HERE / "controller")
     print(target)
     return 0
 

@@ -41,6 +41,10 @@ def check_pod_spec(spec: Obj, path: str) -> list[Cause]:
         causes.append(not_supported(f"{path}.restartPolicy", spec["restartPolicy"], RESTART_POLICIES))
     if spec["dnsPolicy"] not in DNS_POLICIES:
         causes.append(not_supported(f"{path}.dnsPolicy", spec["dnsPolicy"], DNS_POLICIES))
+    for index, toleration in enumerate(spec.get("tolerations") or ()):
+        if toleration.get("tolerationSeconds") is not None and toleration.get("effect") != "NoExecute":
+            why = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            causes.append(invalid_value(f"{path}.tolerations[{index}].effect", toleration.get("effect") or "", why))
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline <= 2**31 - 1:
         causes.append(invalid_value(f"{path}.activeDeadlineSeconds", deadline, "must be between 1 and 2147483647, inclusive"))

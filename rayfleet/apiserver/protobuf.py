@@ -1,13 +1,15 @@
-"""Kubernetes' protobuf encoding, for the few bodies that `kubectl create` and `kubectl auth` send in no other way.
-
-The numbers are those of k8s.io/api's generated.proto files. Answers are JSON, which the same clients accept.
-"""
+"""Kubernetes' protobuf encoding, in which clients in Go send what is not of a custom kind. Answers are JSON, which they accept."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
 from typing import Any
+
+import msgspec
 
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.status_error import StatusError, bad_request
@@ -15,69 +17,31 @@ from rayfleet.apiserver.status_error import StatusError, bad_request
 MAGIC = b"k8s\x00"
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 
-# Notation of a type: s string, b bytes, B boolean, i integer, [T repeated, {T a map from strings, else the name of a message.
-Message = dict[int, tuple[str, str]]
-MESSAGES: dict[str, Message] = {
-    "Unknown": {1: ("typeMeta", "TypeMeta"), 2: ("raw", "raw")},
-    "TypeMeta": {1: ("apiVersion", "s"), 2: ("kind", "s")},
-    "ObjectMeta": {
-        1: ("name", "s"),
-        2: ("generateName", "s"),
-        3: ("namespace", "s"),
-        5: ("uid", "s"),
-        6: ("resourceVersion", "s"),
-        11: ("labels", "{s"),
-        12: ("annotations", "{s"),
-        14: ("finalizers", "[s"),
-    },
-    "Namespace": {1: ("metadata", "ObjectMeta")},
-    "ConfigMap": {1: ("metadata", "ObjectMeta"), 2: ("data", "{s"), 3: ("binaryData", "{b"), 4: ("immutable", "B")},
-    "Secret": {1: ("metadata", "ObjectMeta"), 2: ("data", "{b"), 3: ("type", "s"), 4: ("stringData", "{s"), 5: ("immutable", "B")},
-    "ServiceAccount": {1: ("metadata", "ObjectMeta")},
-    "ResourceQuota": {1: ("metadata", "ObjectMeta"), 2: ("spec", "ResourceQuotaSpec")},
-    "ResourceQuotaSpec": {1: ("hard", "{Quantity"), 2: ("scopes", "[s")},
-    "Quantity": {1: ("string", "s")},
-    "SelfSubjectReview": {1: ("metadata", "ObjectMeta")},
-    "SelfSubjectAccessReview": {1: ("metadata", "ObjectMeta"), 2: ("spec", "AccessReviewSpec")},
-    "AccessReviewSpec": {1: ("resourceAttributes", "ResourceAttributes"), 2: ("nonResourceAttributes", "NonResourceAttributes")},
-    "ResourceAttributes": {
-        1: ("namespace", "s"),
-        2: ("verb", "s"),
-        3: ("group", "s"),
-        4: ("version", "s"),
-        5: ("resource", "s"),
-        6: ("subresource", "s"),
-        7: ("name", "s"),
-    },
-    "NonResourceAttributes": {1: ("path", "s"), 2: ("verb", "s")},
-    "Role": {1: ("metadata", "ObjectMeta"), 2: ("rules", "[PolicyRule")},
-    "ClusterRole": {1: ("metadata", "ObjectMeta"), 2: ("rules", "[PolicyRule")},
-    "PolicyRule": {
-        1: ("verbs", "[s"),
-        2: ("apiGroups", "[s"),
-        3: ("resources", "[s"),
-        4: ("resourceNames", "[s"),
-        5: ("nonResourceURLs", "[s"),
-    },
-    "RoleBinding": {1: ("metadata", "ObjectMeta"), 2: ("subjects", "[Subject"), 3: ("roleRef", "RoleRef")},
-    "ClusterRoleBinding": {1: ("metadata", "ObjectMeta"), 2: ("subjects", "[Subject"), 3: ("roleRef", "RoleRef")},
-    "Subject": {1: ("kind", "s"), 2: ("apiGroup", "s"), 3: ("name", "s"), 4: ("namespace", "s")},
-    "RoleRef": {1: ("apiGroup", "s"), 2: ("kind", "s"), 3: ("name", "s")},
-    "PriorityClass": {
-        1: ("metadata", "ObjectMeta"),
-        2: ("value", "i"),
-        3: ("globalDefault", "B"),
-        4: ("description", "s"),
-        5: ("preemptionPolicy", "s"),
-    },
-    "PodDisruptionBudget": {1: ("metadata", "ObjectMeta"), 2: ("spec", "PodDisruptionBudgetSpec")},
-    "PodDisruptionBudgetSpec": {1: ("minAvailable", "IntOrString"), 2: ("selector", "LabelSelector"), 3: ("maxUnavailable", "IntOrString")},
-    "LabelSelector": {1: ("matchLabels", "{s")},
-    "IntOrString": {1: ("type", "i"), 2: ("intVal", "i"), 3: ("strVal", "s")},
-    "TokenRequest": {1: ("metadata", "ObjectMeta"), 2: ("spec", "TokenRequestSpec")},
-    "TokenRequestSpec": {1: ("audiences", "[s"), 3: ("boundObjectRef", "BoundObjectReference"), 4: ("expirationSeconds", "i")},
-    "BoundObjectReference": {1: ("kind", "s"), 2: ("apiVersion", "s"), 3: ("name", "s"), 4: ("uid", "s")},
+Fields = dict[int, tuple[str, bool, str]]
+"""number -> name in JSON (empty: a struct that stands inline), whether it is left out when it is empty, type"""
+_META = frozenset({"DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions"})
+_SPECIAL: dict[str, Fields] = {
+    "Unknown": {1: ("typeMeta", True, "TypeMeta"), 2: ("raw", False, "raw")},
+    "TypeMeta": {1: ("apiVersion", True, "s"), 2: ("kind", True, "s")},
+    "Time": {1: ("seconds", False, "i"), 2: ("nanos", False, "i")},
+    "MicroTime": {1: ("seconds", False, "i"), 2: ("nanos", False, "i")},
+    "Quantity": {1: ("string", False, "s")},
+    "IntOrString": {1: ("type", False, "i"), 2: ("intVal", False, "i"), 3: ("strVal", False, "s")},
+    "FieldsV1": {1: ("raw", False, "raw")},
 }
+
+
+@cache
+def _messages() -> dict[str, Fields]:
+    """Notation: see testbed/messages.py, which writes the file."""
+    found = dict(_SPECIAL)
+    for line in files("rayfleet.apiserver").joinpath("messages.txt").read_text().splitlines():
+        name, *fields = line.split("|")
+        found[name] = {}
+        for field in fields:
+            number, member, type_ = field.split(" ")
+            found[name][int(number)] = (member.removesuffix("?"), member.endswith("?"), type_)
+    return found
 
 
 def decoded(body: bytes) -> Obj:
@@ -87,29 +51,37 @@ def decoded(body: bytes) -> Obj:
             raise ValueError("the magic number is missing")
         envelope = _message("Unknown", body[len(MAGIC) :])
         meta = envelope.get("typeMeta", {})
-        if meta.get("kind") not in MESSAGES:
+        name = _named(meta.get("apiVersion", ""), meta.get("kind", ""))
+        if name not in _messages():
             raise StatusError(415, "UnsupportedMediaType", f"{meta.get('kind')} is not taken as {MEDIA_TYPE}; send application/json")
-        return {**meta, **_message(meta["kind"], envelope.get("raw", b""))}
-    except (ValueError, IndexError) as error:
+        return {**meta, **_message(name, envelope.get("raw", b""))}
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError, msgspec.MsgspecError) as error:
         raise bad_request(f"error decoding the body: {error}") from None
 
 
+def _named(api_version: str, kind: str) -> str:
+    group = api_version.rpartition("/")[0]
+    return f"meta.{kind}" if kind in _META else f"{group.partition('.')[0] or 'core'}.{kind}"
+
+
 def _message(name: str, data: bytes) -> Obj:
-    fields, result = MESSAGES[name], Obj()
+    fields, result = _messages()[name], Obj()
     for number, value in _fields(data):
         if number not in fields:
             continue
-        member, type_ = fields[number]
+        member, optional, type_ = fields[number]
         if type_[0] == "[":
             result.setdefault(member, []).append(_value(type_[1:], value))
         elif type_[0] == "{":
             entry = dict(_fields(value))
             result.setdefault(member, {})[entry[1].decode()] = _value(type_[1:], entry.get(2, b""))
+        elif not member:
+            result |= _value(type_, value)
         else:
-            decoded_value = _value(type_, value)
-            # Go writes the zero of every plain field.
-            if decoded_value != "" and decoded_value != {}:
-                result[member] = decoded_value
+            found = _value(type_, value)
+            # Go writes the zero of every plain field, and the time that is none.
+            if found is not None and not (optional and found in ("", 0, False, {})):
+                result[member] = found
     return result
 
 
@@ -124,10 +96,21 @@ def _value(type_: str, value: Any) -> Any:
         return value - (1 << 64) if value >> 63 else value
     if type_ == "raw":
         return value
+    if type_ == "FieldsV1":
+        return msgspec.json.decode(_message(type_, value).get("raw", b"{}"))
     found = _message(type_, value)
+    if type_ in ("Time", "MicroTime"):
+        return _time(found, micro=type_ == "MicroTime") if found else None
     if type_ == "IntOrString":
         return found.get("strVal", "") if found.get("type") else found.get("intVal", 0)
     return found.get("string", "") if type_ == "Quantity" else found
+
+
+def _time(found: Obj, *, micro: bool) -> str:
+    """RFC 3339."""
+    whole = datetime.fromtimestamp(found.get("seconds", 0), UTC)
+    fraction = f".{found.get('nanos', 0) // 1000:06}" if micro else ""
+    return f"{whole:%Y-%m-%dT%H:%M:%S}{fraction}Z"
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Any]]:

@@ -128,4 +128,8 @@ async def test_the_protobuf_that_kubectl_create_sends_is_understood(peer: Peer) 
     stored = await peer.ask("POST", "/api/v1/namespaces/foo/secrets", secret, media)
     assert (stored.status, stored.body["data"], stored.body["type"]) == (201, {"a": "Yg=="}, "Opaque")
     assert (await peer.ask("POST", "/api/v1/namespaces", b"k8s\x00\n\xff", media)).status == 400
-    assert (await peer.ask("POST", "/api/v1/namespaces/foo/pods", b"k8s\x00\n\t\n\x02v1\x12\x03Pod\x12\x00", media)).status == 415
+    assert (await peer.ask("POST", "/api/v1/namespaces/foo/pods", b"k8s\x00\n\t\n\x02v1\x12\x03Pod\x12\x00", media)).status == 422
+    odd = b"k8s\x00\n\t\n\x02v1\x12\x03Pid\x12\x00"
+    assert (await peer.ask("POST", "/api/v1/namespaces/foo/pods", odd, media)).status == 415
+    for broken in (b"k8s\x00\n\t\n\x02v1\x12\x03Pod\x12\x02\x08\x01", b"k8s\x00\n\t\n\x02v1\x12\x03Pod\x12\xff\xff\xff\xff\x0f"):
+        assert (await peer.ask("POST", "/api/v1/namespaces/foo/pods", broken, media)).status == 400

@@ -29,6 +29,10 @@ ValidatingAdmissionPolicies are evaluated for what clients write and delete, not
 are not kept, and no status tells of types. LimitRanges and priorities are applied to new Pods, disruption budgets to evictions. Volumes and
 classes of storage, ingress and runtime are stored, and nothing acts on them.
 
+Clients in Go send what is of no custom kind as protobuf: it is taken for every kind but definitions (415), and the answer
+is JSON. A controller made of client-go and controller-runtime (`testbed/controller`) sees the same here as on a real server: caches, index,
+conflicts, server-side apply, garbage, finalizers, watches, leader election.
+
 ## What it bears
 
 Bodies of at most 3 MiB and 200 objects in one another (Kubernetes: 10,000), which have to be there within a minute; compressed ones are not
