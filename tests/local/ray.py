@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from rayfleet.local.state import State
 from tests.local.fleet import Fleet
 from tests.local.ordinary import ordinary_user
 
+ROOT = Path(__file__).parents[2]
 STORE = {"object-store-memory": "100000000"}
 
 # By itself Ray takes a minute to give up a head, and half a minute to drain without one.
@@ -64,9 +67,11 @@ def ray_fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
             yield fleet
             fleet.run("down")
         return
-    fleet = Fleet(State(tmp_path_factory.mktemp("ray") / "fleet"))
+    place = tmp_path_factory.mktemp("ray")
+    fleet = Fleet(State(place / "fleet"))
+    (place / "local.yaml").write_text(json.dumps({"hostPaths": [str(ROOT), str(tmp_path_factory.getbasetemp())]}))
     try:
-        fleet.up()
+        fleet.up("--config", str(place / "local.yaml"))
         yield fleet
     finally:
         assert end(fleet.state).left == ()
