@@ -16,6 +16,7 @@ body = json.dumps(json.loads(os.environ["RAYFLEET_SUBMISSION"])).encode()
 session = os.environ.get("RAYFLEET_RAY_SESSION", "")
 token = os.environ.get("RAY_AUTH_TOKEN", "")
 headers = {"Content-Type": "application/json", **({"x-ray-authorization": "Bearer " + token} if token else {})}
+ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
 direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -30,22 +31,32 @@ def ask(path, data=None):
         return 0, str(error)
 
 
+def said(path, data=None):
+    """The same, and what Ray says; whoever says something else with a 200 is not Ray."""
+    status, text = ask(path, data)
+    try:
+        found = json.loads(text) if status == 200 else {}
+    except ValueError:
+        found = None
+    return (status, text, found) if isinstance(found, dict) else (0, "no answer of Ray: " + text, {})
+
+
 def submit():
     told = ""
     while True:
-        status, text = ask("/api/version")
-        if status == 200 and session and json.loads(text).get("session_name", session) != session:
+        status, text, found = said("/api/version")
+        if status == 200 and session and found.get("session_name", session) != session:
             sys.exit("Ray began anew after job " + job + " was to be submitted; it is not submitted a second time")
         if status == 200:
-            status, text = ask("/api/jobs/" + job)
-            if status == 200:
+            status, text, found = said("/api/jobs/" + job)
+            if found.get("status") in ("PENDING", "RUNNING", *ENDED):
                 return
             if status == 404:
-                status, text = ask("/api/jobs/", body)
+                status, text, found = said("/api/jobs/", body)
                 if status == 200 or "already exists" in text:
                     print("submitted", job, flush=True)
                     return
-                if 400 <= status < 500:
+                if 400 <= status < 500 and status not in (401, 403, 404, 408, 425, 429):
                     sys.exit("Ray refuses the job: " + text)
         if text != told:
             print("waiting for Ray:", text[-500:], flush=True)
@@ -67,11 +78,10 @@ def follow():
         print("the logs cannot be followed:", error, flush=True)
     silent = 0
     while silent < 30:
-        status, text = ask("/api/jobs/" + job)
+        status, text, found = said("/api/jobs/" + job)
         if status == 404:
             sys.exit("Ray knows of no job " + job)
-        found = json.loads(text) if status == 200 else {}
-        if found.get("status") in ("SUCCEEDED", "FAILED", "STOPPED"):
+        if found.get("status") in ENDED:
             print(job, found["status"], flush=True)
             return
         silent = 0 if status == 200 else silent + 1

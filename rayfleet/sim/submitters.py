@@ -9,6 +9,8 @@ import msgspec
 
 from rayfleet.api.meta import PODS, Key
 from rayfleet.ray.answer import Act, Question
+from rayfleet.ray.jobs import STATUSES
+from rayfleet.rayjob.findings import PASSING
 from rayfleet.resources.submitter import ADDRESS, SESSION, SUBMISSION, SUBMISSION_ID
 from rayfleet.sim.clock import VirtualClock
 from rayfleet.sim.kubelet import Nodes, key_of, submits_at
@@ -78,31 +80,35 @@ class Program:
         except OSError:
             return 0, b""
 
-    def go_on(self) -> int | None:
-        """Once round its loop; the exit code when it ends. What it cannot read ends it."""
+    def said(self, path: str, body: bytes | None = None) -> tuple[int, bytes, dict[str, Any]]:
+        """The same, and what Ray says: whoever says something else with a 200 is not Ray."""
+        status, text = self.ask(path, body)
         try:
-            return self.follow() if self.submitted else self.submit()
+            return status, text, msgspec.json.decode(text, type=dict) if status == 200 else {}
         except msgspec.MsgspecError:
-            return 1
+            return 0, b"", {}
+
+    def go_on(self) -> int | None:
+        """Once round its loop; the exit code when it ends."""
+        return self.follow() if self.submitted else self.submit()
 
     def submit(self) -> int | None:
-        status, text = self.ask("/api/version")
-        if status == 200 and self.session and msgspec.json.decode(text, type=dict).get("session_name", self.session) != self.session:
+        status, text, found = self.said("/api/version")
+        if status == 200 and self.session and found.get("session_name", self.session) != self.session:
             return 1
         if status == 200:
-            status, text = self.ask(f"/api/jobs/{self.job}")
-            self.submitted = status == 200
+            status, text, found = self.said(f"/api/jobs/{self.job}")
+            self.submitted = found.get("status") in STATUSES
             if status == 404:
-                status, text = self.ask("/api/jobs/", self.body)
+                status, text, found = self.said("/api/jobs/", self.body)
                 self.submitted = status == 200 or b"already exists" in text
-                return 1 if 400 <= status < 500 else None
+                return 1 if 400 <= status < 500 and status not in PASSING else None
         return None
 
     def follow(self) -> int | None:
-        status, text = self.ask(f"/api/jobs/{self.job}")
+        status, _, found = self.said(f"/api/jobs/{self.job}")
         if status == 404:
             return 1
-        found = msgspec.json.decode(text, type=dict) if status == 200 else {}
         if found.get("status") in ("SUCCEEDED", "FAILED", "STOPPED"):
             return 0
         self.silences = 0 if status == 200 else self.silences + 1

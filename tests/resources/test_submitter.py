@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from rayfleet.rayjob.findings import PASSING
 from rayfleet.resources.submitter_program import PROGRAM
 
 ENTRYPOINT = 'echo "it\'s" && `id` $HOME $(X) \\ \n é 東京'
@@ -31,6 +32,7 @@ class Ray(ThreadingHTTPServer):
         self.posted: list[dict[str, Any]] = []
         self.tokens: set[str | None] = set()
         self.refuses: tuple[int, str] | None = None
+        self.lies: tuple[int, str] | None = None
         self.loses_answers = False
         self.end = "SUCCEEDED"
 
@@ -43,7 +45,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.tokens.add(self.headers.get("x-ray-authorization"))
-        if self.path == "/api/version":
+        if self.server.lies:
+            self.say(*self.server.lies)
+        elif self.path == "/api/version":
             self.say(200, json.dumps({"session_name": self.server.session}))
         elif (name := self.path.rpartition("/")[2]) in self.server.jobs:
             self.say(200, json.dumps({"status": self.server.jobs[name]}))
@@ -129,6 +133,17 @@ def test_a_refusal_is_told(ray: Ray) -> None:
 
 def test_kubernetes_finds_nothing_to_expand_in_it() -> None:
     assert "$" not in PROGRAM
+
+
+@pytest.mark.parametrize("field", ["refuses", "lies"])
+def test_what_says_nothing_against_the_job_may_pass(ray: Ray, field: str) -> None:
+    setattr(ray, field, {"refuses": (401, "not yet"), "lies": (200, "<html>not yet</html>")}[field])
+    with subprocess.Popen(COMMAND, env=environment(ray), stdout=subprocess.PIPE, text=True) as submitter:
+        assert submitter.stdout is not None and "not yet" in submitter.stdout.readline()
+        setattr(ray, field, None)
+        assert submitter.wait(30) == 0
+    assert len(ray.posted) == 1
+    assert ", ".join(map(str, sorted(PASSING))) in PROGRAM, "as where the operator submits"
 
 
 def test_it_ends_when_it_is_told_to_also_as_the_first_process_of_a_container(ray: Ray) -> None:

@@ -10,12 +10,13 @@ import pytest
 
 from rayfleet.api.meta import PODS, RAYJOBS, Key
 from rayfleet.sim.faults import KINDS
+from rayfleet.sim.job_chaos import LIES
 from rayfleet.sim.job_storm import NAME, left_over, unended
 from rayfleet.sim.world import NAMESPACE
 from tests.sim.jobs import JobWorld
 
 OVER = {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": 5}
-TIMES = {"startTime", "endTime", "rayJobInfo", "rayClusterStatus", "message", "jobStatusCheckFailureStartTime"}
+TIMES = {"dashboardURL", "startTime", "endTime", "rayJobInfo", "rayClusterStatus", "message", "jobStatusCheckFailureStartTime"}
 PATIENCE = 400.0
 
 
@@ -55,6 +56,22 @@ def deleted(world: JobWorld) -> None:
     world.run(60.0)
 
 
+def lied_to(mode: str) -> Callable[[JobWorld], None]:
+    """Every lie for a while, from before the job is submitted until it has run."""
+
+    def story(world: JobWorld) -> None:
+        world.submit(submissionMode=mode, **OVER)
+        world.until(lambda: bool(world.rays.lives))
+        for lie in LIES.values():
+            for answers in (lie, None):
+                for life in world.rays.lives.values():
+                    life.ray.lie = answers
+                world.run(2.0)
+        world.run(90.0)
+
+    return story
+
+
 STORIES: dict[str, Callable[[JobWorld], None]] = {
     "http": plain(**OVER),
     "submitter": plain(submissionMode="K8sJobMode", **OVER),
@@ -63,6 +80,9 @@ STORIES: dict[str, Callable[[JobWorld], None]] = {
     "suspended": suspended,
     "overdue": overdue,
     "deleted": deleted,
+    "lied to, http": lied_to("HTTPMode"),
+    "lied to, submitter": lied_to("K8sJobMode"),
+    "lied to, sidecar": lied_to("SidecarMode"),
 }
 
 
