@@ -7,7 +7,7 @@ import contextlib
 import logging
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 import aiohttp
 
@@ -36,6 +36,7 @@ from rayfleet.scheduling.scheduler import Scheduler
 
 log = logging.getLogger(__name__)
 STARTED_AT_ONCE = 8  # sandboxes
+PAUSE = 1.0  # seconds after a fault
 
 
 class Kubelet:
@@ -89,7 +90,7 @@ class Kubelet:
         scheduler = Scheduler(self.client, self.pod_cache, self.node_cache, events.record)
         controller = NodeController(self.client, self.pod_cache, self.node_cache, self.settings.patience)
         policies = Policies(self.client, self.house.events)
-        self.tasks += [asyncio.create_task(each.run()) for each in (scheduler, controller, policies)]
+        self.tasks += [asyncio.create_task(again_and_again(each.run)) for each in (scheduler, controller, policies)]
 
     async def close(self) -> None:
         """Ends the kubelet and none of its Pods."""
@@ -102,6 +103,16 @@ class Kubelet:
         await self.cluster_ips.close()
         await self.dns.close()
         await self.house.web.close()
+
+
+async def again_and_again(work: Callable[[], Awaitable[None]]) -> None:
+    """A fault in it must not leave all Pods waiting."""
+    while True:
+        try:
+            await work()
+        except Exception:
+            log.exception("a fault; it is begun again")
+        await asyncio.sleep(PAUSE)
 
 
 async def run_kubelet(settings: KubeletSettings, *, ready: Callable[[], None] = lambda: None) -> None:

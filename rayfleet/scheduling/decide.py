@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from rayfleet.scheduling.amounts import Amounts, less, requested
+from rayfleet.scheduling.amounts import PODS, Amounts, less, requested
 from rayfleet.scheduling.fit import Misfit, Site, misfit, ports_of
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -36,7 +36,11 @@ class Taken:
 
 
 def taken(spec: Mapping[str, Any], node: str) -> Taken:
-    return Taken(node, requested(spec), ports_of(spec))
+    """Of a spec that is not understood, nothing but the Pod itself."""
+    try:
+        return Taken(node, requested(spec), ports_of(spec))
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return Taken(node, {PODS: Fraction(1)}, frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,13 @@ def decide(waiting: Iterable[Waiting], empty: Iterable[Site], present: Iterable[
         if one.node in sites:
             sites[one.node] = without(sites[one.node], one)
     answers: dict[str, Answer] = {}
-    for pod in sorted(waiting, key=lambda pod: (-int(pod.spec.get("priority") or 0), pod.created, pod.name, pod.uid)):
-        wants = requested(pod.spec)
-        misfits = {name: misfit(pod.spec, wants, site) for name, site in sites.items()}
+    for pod in sorted(waiting, key=lambda pod: (-priority(pod.spec), pod.created, pod.name, pod.uid)):
+        try:
+            wants = requested(pod.spec)
+            misfits = {name: misfit(pod.spec, wants, site) for name, site in sites.items()}
+        except (AttributeError, LookupError, TypeError, ValueError) as error:  # nonsense in one Pod's spec is that Pod's trouble alone
+            answers[pod.uid] = Answer(refusal=f"the Pod's spec is not understood: {type(error).__name__}: {error}")
+            continue
         fitting = [sites[name] for name, why in misfits.items() if why is None]
         if fitting:
             best = min(fitting, key=lambda site: (fullness(wants, site), site.pods, site.name))
@@ -66,6 +74,11 @@ def decide(waiting: Iterable[Waiting], empty: Iterable[Site], present: Iterable[
         else:
             answers[pod.uid] = Answer(refusal=refusal([why for why in misfits.values() if why]))
     return answers
+
+
+def priority(spec: Mapping[str, Any]) -> int:
+    given = spec.get("priority")
+    return given if isinstance(given, int) else 0
 
 
 def without(site: Site, one: Taken) -> Site:

@@ -135,6 +135,13 @@ def test_the_higher_priority_comes_first_and_then_the_older_pod() -> None:
     assert {uid for uid, one in found.items() if one.node} == {"high", "old"}
 
 
+def test_nonsense_in_one_spec_keeps_no_other_pod_waiting() -> None:
+    nonsense = spec("1", affinity=required({"matchExpressions": [{"operator": "In"}]}))
+    found = decide([Waiting("a", "a", nonsense), Waiting("b", "b", spec("1"))], [site()], [taken({"containers": "all"}, "n1")])
+    assert found["a"].refusal == "the Pod's spec is not understood: KeyError: 'key'"
+    assert found["b"].node == "n1"
+
+
 def test_devices_that_a_pretending_node_does_not_name_are_there_and_those_that_it_names_are_counted() -> None:
     from dataclasses import replace
 
