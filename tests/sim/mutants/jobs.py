@@ -138,6 +138,7 @@ def stop_for_ever(patch: Patch) -> None:
     """A deleted job waits for Ray to stop it, whether Ray lives or not."""
     patch.setattr(deletion, "stop_settled", lambda *_: False)
     patch.setattr(deletion, "grace_left", lambda *_: deadlines.DELETION_GRACE)
+    patch.setattr(deletion, "grace_left", lambda *_: deadlines.DELETION_GRACE)
 
 
 def made_while_suspended(patch: Patch) -> None:
@@ -278,7 +279,7 @@ MUTANTS: dict[Mutant, Proof] = {
     endless_retries: Proof("P3"),
     no_deadline: Proof("D1"),
     cluster_leaks: Proof("L1"),
-    stop_for_ever: Proof("L1"),
+    stop_for_ever: Proof("L1", first=10),
     made_while_suspended: Proof("S10"),
     no_uid: Proof("S3"),
     selected_cluster_goes: Proof("S3"),
