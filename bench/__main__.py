@@ -6,6 +6,7 @@ import importlib
 import sys
 
 BENCHES = (
+    "apiserver",
     "plan",
     "autoscaling",
     "writes",

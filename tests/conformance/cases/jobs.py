@@ -97,7 +97,7 @@ CASES = [
     ),
     case(
         "job-out-of-time",
-        *made(1, job({"activeDeadlineSeconds": 1})),
+        post(m.JOBS, job({"activeDeadlineSeconds": 1})),
         done("Failed"),
         get(MINE),
     ),
