@@ -47,7 +47,7 @@ class Api:
         store.load(self._fields)
         for record in store.select(custom.DEFINITIONS):
             if custom.is_served(definition := record.decode()):
-                self.registry.add(custom.kind_of(definition))
+                self._serve(definition)
         self.addresses = Addresses(record.decode() for record in store.select("services"))
         store.on_stage.append(self._follow)
 
@@ -61,6 +61,12 @@ class Api:
         kind = self.registry.kind(resource)
         return kind.fields(obj) if kind else {}
 
+    def _serve(self, definition: Obj) -> None:
+        kind = custom.kind_of(definition)
+        self.registry.add(kind)
+        if kind.known_fields:
+            self.store.index_again(kind.resource)
+
     def _follow(self, change: Change) -> None:
         record = change.record
         if record.resource == custom.DEFINITIONS:
@@ -68,7 +74,7 @@ class Api:
             if change.type == DELETED:
                 self.registry.remove(record.name)
             elif custom.is_served(definition):
-                self.registry.add(custom.kind_of(definition))
+                self._serve(definition)
         elif record.resource == "services":
             if change.previous is not None:
                 self.addresses.release(change.previous.decode())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rayfleet.apiserver import definition_names, metadata
 from rayfleet.apiserver.columns import TABLES
 from rayfleet.apiserver.custom_columns import printer_table
 from rayfleet.apiserver.definition_names import DEFINITIONS
 from rayfleet.apiserver.definition_rules import check_definition
+from rayfleet.apiserver.json_path import JsonPath
 from rayfleet.apiserver.kind import Kind
 from rayfleet.apiserver.record import Obj, Record
 from rayfleet.apiserver.schema import StructuralSchema
@@ -44,11 +45,25 @@ def kind_of(definition: Obj) -> Kind:
         subresources=subresources,
         counts_generations=True,
         custom=True,
+        known_fields=frozenset(selectable := _selectable(spec)),
+        fields=lambda obj: {name: _text(path.find(obj)) for name, path in selectable.items()},
         schemas={version["name"]: StructuralSchema(_schema(version)) for version in spec["versions"]},
         tables={version["name"]: printer_table(version.get("additionalPrinterColumns")) for version in versions},
         openapi={version["name"]: _schema(version) for version in versions},
         deprecated=_deprecations(spec),
     )
+
+
+def _selectable(spec: Obj) -> dict[str, JsonPath]:
+    """What field selectors may ask for, by its name in them."""
+    paths = {field["jsonPath"] for version in spec["versions"] for field in version.get("selectableFields") or ()}
+    return {path.lstrip("."): JsonPath(path) for path in sorted(paths)}
+
+
+def _text(found: list[Any]) -> str:
+    if not found:
+        return ""
+    return str(found[0]).lower() if isinstance(found[0], bool) else str(found[0])
 
 
 def definition_kind() -> Kind:

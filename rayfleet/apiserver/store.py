@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from rayfleet.apiserver.journal import Damaged, Journal, Row
 from rayfleet.apiserver.record import ADDED, DELETED, MODIFIED, Change, Obj, Record, encode
 from rayfleet.apiserver.window import Window
@@ -111,6 +113,11 @@ class Store:
         self._forget(record)
         self._stage(Change(DELETED, gone, record))
         return gone
+
+    def index_again(self, resource: str) -> None:
+        """After another set of fields may be asked for."""
+        for record in list(self.select(resource)):
+            self._keep(msgspec.structs.replace(record, fields=self._fields(resource, record.decode())))
 
     def watch(self, resource: str, watcher: Watcher) -> None:
         self._watchers.setdefault(resource, set()).add(watcher)

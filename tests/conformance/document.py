@@ -18,8 +18,8 @@ The API server of a fleet on a laptop is compared with Kubernetes {version}, exc
 can share (uids, times, versions, addresses, drawn names) has been replaced: `tests/conformance/normal.py` says what, path by path.
 
 Behind it work, as in a control plane: garbage collection, the ends of namespaces and definitions, names of definitions, EndpointSlices,
-quotas and Jobs (not CronJobs, Deployments or ReplicaSets; of Jobs not `backoffLimitPerIndex` and `successPolicy`). Logs, exec, attach and
-port-forward are asked of the kubelet on the Pod's node.
+quotas, disruption budgets and Jobs (not CronJobs, Deployments or ReplicaSets; Jobs with `backoffLimitPerIndex` or `successPolicy` are
+refused). Logs, exec, attach and port-forward are asked of the kubelet on the Pod's node.
 
 Server-side apply keeps `metadata.managedFields` from the first apply on: an object that never met one carries none, and what
 stood on it then belongs to `before-first-apply`. Conflicts, `force`, shared fields and the removal of what is left out are as

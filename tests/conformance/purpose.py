@@ -104,6 +104,11 @@ PURPOSES: tuple[Difference, ...] = (
         "Who may impersonate may do all that the other may: rights to impersonate for single verbs are not looked for.",
     ),
     Difference(
+        ("job-by-index-refused",),
+        ("*",),
+        "Limits and success by index are not done by the controller, and so not taken: 422, a job that would end otherwise helps nobody.",
+    ),
+    Difference(
         ("slices-go-with-pods-and-services",),
         ("*.metadata.generation",),
         "How many steps the controller takes is a matter of time.",

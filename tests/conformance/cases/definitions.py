@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conformance.case import TABLE, case, delete, get, patch, post
+from tests.conformance.case import TABLE, case, delete, get, patch, post, read, watch
 from tests.conformance.cases import manifests as m
 from tests.conformance.definitions import OPEN, definition
 
@@ -31,6 +31,13 @@ BIKES, BIKE = made(
     "Bike",
     {"type": "object", "properties": {"spec": {"type": "object", "properties": {"gears": {"type": "integer", "default": 3}}}}},
     subresources={},
+)
+SEATED = {"color": {"type": "string"}, "seats": {"type": "integer"}, "new": {"type": "boolean"}}
+SLEDS, _ = made(
+    "sleds",
+    "Sled",
+    {"type": "object", "properties": {"spec": {"type": "object", "properties": SEATED}}},
+    selectableFields=[{"jsonPath": f".spec.{name}"} for name in SEATED],
 )
 VANS, VAN = made(
     "vans",
@@ -159,6 +166,31 @@ CASES = [
         post(objects("bikes"), thing("Bike", spec={}, status={"x": 1})),
         get(f"{objects('bikes')}/a/status"),
         patch(f"{objects('bikes')}/a", {"spec": {"gears": 5}}),
+    ),
+    case(
+        "definition-with-selectable-fields",
+        post(m.DEFINITIONS, SLEDS, unseen=True),
+        get(objects("sleds"), until={"code": 200}, unseen=True),
+        *(
+            post(objects("sleds"), thing("Sled", name, spec={"color": color, "seats": seats, "new": new}), unseen=True)
+            for name, color, seats, new in (("a", "red", 9, True), ("b", "blue", 9, False), ("c", "red", 12, True))
+        ),
+        *(
+            get(f"{objects('sleds')}?fieldSelector={selector}")
+            for selector in (
+                "spec.color=red",
+                "spec.color!=red",
+                "spec.seats=9,spec.color=red",
+                "spec.new=true",
+                "spec.other=x",
+                "spec.color=",
+            )
+        ),
+        get(objects("sleds"), keep={"v": "metadata.resourceVersion"}, unseen=True),
+        watch("w", f"{objects('sleds')}?watch=1&resourceVersion=${{v}}&fieldSelector=spec.color=blue"),
+        patch(f"{objects('sleds')}/a", {"spec": {"color": "blue"}}, unseen=True),
+        patch(f"{objects('sleds')}/b", {"spec": {"color": "red"}}, unseen=True),
+        read("w", 2),
     ),
     case(
         "definition-changes-its-schema",

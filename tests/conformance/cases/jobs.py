@@ -31,6 +31,9 @@ def tell(name: str, status: Any) -> Any:
     return patch(f"{m.PODS}/${{{name}}}/status", {"status": status}, unseen=True)
 
 
+BY_INDEX = {"completionMode": "Indexed", "completions": 2, "suspend": True}
+
+
 def made(active: int, body: Any = None) -> list[Any]:
     """The Job, when it has its first Pods."""
     return [post(m.JOBS, body or job()), get(JOB, until={"status.active": active})]
@@ -85,6 +88,14 @@ CASES = [
         seen(succeeded=1, active=1),
         tell("p1", ended(0)),
         done("Complete"),
+    ),
+    case(
+        "job-by-index-refused",
+        post(m.JOBS, job({**BY_INDEX, "backoffLimitPerIndex": 1})),
+        post(
+            f"{m.JOBS}?dryRun=All",
+            job({**BY_INDEX, "successPolicy": {"rules": [{"succeededCount": 1}]}}),
+        ),
     ),
     case("job-of-nothing", post(m.JOBS, job({"completions": 0})), done("Complete"), get(MINE)),
     case(
