@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rayfleet.kube.client import Client
     from rayfleet.kube.connection import Connection
 
-ALL = ("rayclusters", "rayjobs", "rayservices")
+ALL = ("rayclusters", "rayjobs", "rayservices", "raycronjobs")
 
 
 @click.command()
@@ -66,7 +66,7 @@ async def queries_of(client: Client, words: tuple[str, ...], namespace: str | No
         return Query(resource, namespace if resource.namespaced else None, name, labels)
 
     if not words:
-        return [await query(word, None) for word in ALL]
+        return [await query(word, None) for word in ALL if word != "raycronjobs" or await kinds.has(word)]  # older definitions lack them
     if any("/" in word for word in words):
         if not all("/" in word for word in words):
             raise click.UsageError("write either TYPE NAME... or TYPE/NAME..., not both")

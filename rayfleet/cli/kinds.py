@@ -38,6 +38,13 @@ class Kinds:
         near = get_close_matches(plain, sorted({each.resource.plural for each in served}), n=1)
         raise Failure(f"the API server has no resource {word!r}" + (f"; did you mean {near[0]}?" if near else ""))
 
+    async def has(self, word: str) -> bool:
+        try:
+            await self.of_word(word)
+        except Failure:
+            return False
+        return True
+
     async def of_object(self, api_version: str, kind: str) -> Resource:
         """Raises Failure when that kind is not served."""
         for each in await self._of_version(api_version):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rayfleet.cli.check import MISSING, OFF, OK, Row
+from rayfleet.cli.options import words_for
 from rayfleet.kubelet.images import installed_ray
 from rayfleet.local.find import find_holder
 from rayfleet.local.namespaces import find, missing, setting
@@ -43,9 +44,8 @@ def of_machine(state: State) -> Iterator[Row]:
     yield Row("machine", "kubectl", OK if kubectl else OFF, kubectl or "not installed; rayfleet get, logs and delete do without it")
     yield from environment_rows()
     holder = find_holder(state)
-    yield Row(
-        "fleet", "local fleet", OK if holder else OFF, f"runs in {state.path}" if holder else "none runs; start one with: rayfleet up"
-    )
+    none = f"none runs; start one with: rayfleet up{words_for(state)}"
+    yield Row("fleet", "local fleet", OK if holder else OFF, f"runs in {state.path}" if holder else none)
 
 
 def environment_rows() -> Iterator[Row]:

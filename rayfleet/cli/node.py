@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rayfleet.cli.failure import Failure
-from rayfleet.cli.options import api_options, client_of, connection_of, state_of, state_option
+from rayfleet.cli.options import api_options, client_of, connection_of, no_fleet, state_of, state_option
 from rayfleet.cli.output import columns
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def turn(state: str | None, name: str, *, stopped: bool) -> bool:
 
     place = state_of(state)
     if find_holder(place) is None:
-        raise Failure(f"no local fleet runs in {place.path}; start one with: rayfleet up")
+        raise Failure(no_fleet(place))
     try:
         return set_stopped(place, name, stopped=stopped)
     except NoSuchNode as error:

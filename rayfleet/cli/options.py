@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -90,13 +91,33 @@ def connection_of(kubeconfig: str | None, context: str | None, state: str | None
 
     Raises ConfigError.
     """
-    from rayfleet.kube.connection import load_kubeconfig
+    from rayfleet.kube.connection import ConfigError, default_path, load_kubeconfig
 
     if kubeconfig is None and (state or not os.environ.get("KUBECONFIG")):
-        local = state_of(state).kubeconfig
-        if state or local.exists():
-            kubeconfig = str(local)
+        place = state_of(state)
+        if place.kubeconfig.exists():
+            kubeconfig = str(place.kubeconfig)
+        elif state:
+            raise ConfigError(no_fleet(place))
+        elif not default_path().exists():
+            raise ConfigError(f"{no_fleet(place)}\nNor is there {default_path()}; --kubeconfig or KUBECONFIG names another API server.")
     return load_kubeconfig(kubeconfig, context)
+
+
+def no_fleet(place: State) -> str:
+    """What to tell where a fleet is needed and none runs: how to start this one."""
+    return f"no local fleet runs in {place.path}; start one with: rayfleet up{words_for(place)}"
+
+
+def words_for(place: State) -> str:
+    """The flag that names this fleet in a command to be typed, "" for the one that needs none."""
+    from rayfleet.local.state import default_state
+
+    usual = default_state(os.environ)
+    if place.path == usual.resolve():
+        return ""
+    name = place.path.name.removeprefix(f"{usual.name}-")
+    return f" --fleet {name}" if place.path == default_state(os.environ, name).resolve() else f" --state {shlex.quote(str(place.path))}"
 
 
 def client_of(connection: Connection) -> Client:

@@ -57,7 +57,11 @@ async def wait_ready(client: Client, state: State, keys: Keys, patience: float) 
         if address:
             login = await login_of(client, namespace, name)
             click.echo(f"Dashboard of {name}: {address}{login}")
-    failures = [f"not ready: {each.line}" for each in standings if not each.ready]
+    failures = [
+        f"not ready: {each.line}" + f"; see why: rayfleet explain {name}{place_words(client, namespace)}" * (not each.hopeless)
+        for (namespace, name), each in zip(keys, standings, strict=True)
+        if not each.ready
+    ]
     return failures + (dead_peers(state) if failures else [])
 
 
@@ -163,8 +167,12 @@ async def login_of(client: Client, namespace: str, name: str) -> str:
 
     if await place_of(client, namespace, name) is None:
         return ""
-    place = "" if namespace == client.connection.namespace else f" -n {namespace}"
-    return f"   (log in with the token that this prints: rayfleet token {name}{place})"
+    return f"   (log in with the token that this prints: rayfleet token {name}{place_words(client, namespace)})"
+
+
+def place_words(client: Client, namespace: str) -> str:
+    """The flag that a command needs for objects of that namespace."""
+    return "" if namespace == client.connection.namespace else f" -n {namespace}"
 
 
 async def address_in(state: State, namespace: str, name: str) -> str | None:

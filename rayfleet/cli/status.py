@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rayfleet.cli.options import api_options, client_of, connection_of, state_of
+from rayfleet.cli.options import api_options, client_of, connection_of, no_fleet, state_of
 from rayfleet.cli.output import columns, dump_json, dump_yaml
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ def command(output: str | None, **api: Any) -> None:
 def show(place: State, clusters: list[dict[str, Any]], processes: list[dict[str, Any]], problem: str) -> None:
     if clusters:
         click.echo(columns(list(clusters[0]), [list(each.values()) for each in clusters]))
-    elif problem:
+    elif problem and (processes or not problem.startswith(no_fleet(place))):
         click.echo(f"The clusters cannot be read: {problem}", err=True)
-    else:
+    elif not problem:
         click.echo("No cluster yet; apply one with: rayfleet apply -f examples/two-clusters.yaml")
     click.echo()
     if processes:
@@ -64,7 +64,7 @@ def show(place: State, clusters: list[dict[str, Any]], processes: list[dict[str,
         if any(each["process"] == "door" and each["state"] == "dead" for each in processes):
             click.echo("\nThe door is dead, so the host's ports are closed; clusters live on. Open it again with: rayfleet up")
     else:
-        click.echo(f"No local fleet runs in {place.path}; start one with: rayfleet up")
+        click.echo(f"N{no_fleet(place)[1:]}")
 
 
 async def rows(client: Client, place: State) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shlex
 from pathlib import Path
@@ -16,6 +17,7 @@ from rayfleet.cli.options import state_of, state_option
 if TYPE_CHECKING:
     from rayfleet.cli.manifests import Manifest
     from rayfleet.kube.client import Client
+    from rayfleet.local.configuration import Configuration
     from rayfleet.local.state import State
 
 
@@ -25,9 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--auth",
     type=click.Choice(["token", "disabled"]),
-    default="token",
-    show_default=True,
-    help="What clusters without authOptions get, of a fleet that is started now.",
+    help="What clusters without authOptions get, of a fleet that is started now.  [default: token]",
 )
 @click.option(
     "--config",
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     help="Images, directories and ports, instead of ~/.config/rayfleet/local.yaml.",
 )
 @click.option("--egress", is_flag=True, help="Let Pods out: by TCP to the ports 22, 80 and 443, or those of the configuration.")
-@click.option("--nodes", type=click.IntRange(1, 20), default=1, help="How many nodes this machine is, of a fleet that is started now.")
-@click.option("--patience", type=click.FloatRange(0.001, 1.0), default=1.0, help="Shortens the 40 s and 300 s of node loss, for tests.")
+@click.option("--nodes", type=click.IntRange(1, 20), help="How many nodes this machine is, of a fleet that is started now.")
+@click.option("--patience", type=click.FloatRange(0.001, 1.0), help="Shortens the 40 s and 300 s of node loss, for tests.")
 @click.option("--timeout", default=300.0, show_default=True, metavar="SECONDS", help="How long to wait for the clusters.")
 @state_option
 def command(
     files: tuple[str, ...],
     foreground: bool,
-    auth: str,
+    auth: str | None,
     file: str | None,
     egress: bool,
-    nodes: int,
-    patience: float,
+    nodes: int | None,
+    patience: float | None,
     timeout: float,
     state: str | None,
 ) -> None:
@@ -71,8 +71,9 @@ def command(
     place = state_of(state)
     manifests = load_manifests(files)  # a mistake in a file is told before anything is started
     configuration = load_configuration(Path(file) if file else default_file(os.environ), must_exist=bool(file))
-    machine = Machine(nodes, patience, configuration.overcommit, configuration.devices)
-    start(place, click.echo, auth=auth, configuration=configuration, egress=egress, machine=machine)
+    machine = Machine(nodes or 1, patience or 1.0, configuration.overcommit, configuration.devices)
+    start(place, click.echo, auth=auth or "token", configuration=configuration, egress=egress, machine=machine)
+    tell_unheeded(place, {"--auth": auth, "--nodes": nodes, "--patience": patience}, configuration)
     try:
         failures = asyncio.run(fill(place, manifests, timeout))
         told_where(place)
@@ -90,6 +91,20 @@ def command(
             click.echo("The fleet is stopped.")
     if failures:
         raise Failure("\n".join(failures))
+
+
+def tell_unheeded(place: State, asked: dict[str, Any], configuration: Configuration) -> None:
+    """What was asked for and does not count, since the fleet was begun with something else."""
+    from rayfleet.local.machine import load_machine
+
+    machine = load_machine(place)
+    auth = json.loads(place.operator_config.read_text())["defaultAuthMode"]
+    has = {"--auth": auth, "--nodes": machine.nodes, "--patience": machine.patience}
+    other = [f"{flag} {has[flag]}" for flag, value in asked.items() if value not in (None, has[flag])]
+    if (machine.overcommit, machine.devices) != (configuration.overcommit, configuration.devices):
+        other.append("another overcommit or other devices")
+    if other:
+        click.echo(f"Warning: the fleet runs already, with {', '.join(other)}; that changes when it is ended and begun again.", err=True)
 
 
 async def fill(place: State, manifests: list[Manifest], patience: float) -> list[str]:

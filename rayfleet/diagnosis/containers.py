@@ -157,12 +157,14 @@ def restarted(situation: Situation, pod: PodState, container: Container) -> Find
     ended = container.last_state.terminated
     if not container.ready or ended is None or not container.restart_count or situation.age(ended.finished_at) > FRESH:
         return None
-    if ended.exit_code == 0 and container in pod.initial:
+    if container in pod.initial and (ended.exit_code == 0 or initial_success(container)):
         return None
     finding = crashed(situation, pod, container)
-    return Finding(
-        "Restarted" if finding.problem == "CrashLoop" else finding.problem, finding.seen, finding.where, finding.why, finding.advice
-    )
+    if finding.problem != "CrashLoop":
+        return finding
+    once = f"The container {container.name} of {pod.role} has ended, and runs again."
+    seen = once if container.restart_count == 1 else finding.seen
+    return Finding("Restarted", seen, finding.where, finding.why, finding.advice)
 
 
 def last_words(situation: Situation, pod: PodState, container: Container) -> tuple[Log, tuple[Meaning, str] | None]:

@@ -103,6 +103,19 @@ def unscheduled(situation: Situation, pod: PodState) -> Iterator[Finding]:
 OTHERWISE = "kubectl describe nodes tells what is free and what the nodes ask for"
 
 
+AT_A_DISTANCE = "kubectl describe pvc; the volume may still be held by another node, or its driver may be down"
+HERE = (
+    (
+        "`hostPaths` of local.yaml",
+        (
+            "allow it in ~/.config/rayfleet/local.yaml: hostPaths: [DIRECTORY]",
+            "rayfleet up; the Pod then starts by itself",
+        ),
+    ),
+    ("not offered by the local kubelet", ("use a claim, an emptyDir or a hostPath in the Pod template while it runs here",)),
+)
+
+
 def unprepared(situation: Situation, pod: PodState) -> Finding | None:
     """It is on a node, and its volumes or its network are not made."""
     mount = newest(situation.about("Pod", pod.name, *UNMOUNTED))
@@ -113,7 +126,7 @@ def unprepared(situation: Situation, pod: PodState) -> Finding | None:
     if mount and ("not found" in mount.note or "non-existent" in mount.note):
         return missing(pod, mount.note, (*waits, event_step(mount)))
     if mount:
-        advice = ("kubectl describe pvc; the volume may still be held by another node, or its driver may be down",)
+        advice = next((advice for words, advice in HERE if words in mount.note), (AT_A_DISTANCE,))
         return Finding("VolumeNotMounted", f"A volume of {pod.role} cannot be mounted.", (pod.place,), (*waits, event_step(mount)), advice)
     if house := newest(situation.about("Pod", pod.name, *UNHOUSED)):
         advice = (f"look at the node {pod.spec.node_name}: its network plugin and container runtime",)

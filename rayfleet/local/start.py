@@ -43,7 +43,8 @@ OPERATOR = {
     "injectedProbes": {"initialDelaySeconds": 1, "periodSeconds": 1},
     "headAddress": "pod",
     "autoscaling": "hosted",  # one process for all clusters, not a container beside each head
-    "featureGates": {"GCSFaultToleranceEmbeddedStorage": True},  # a claim is a directory here, and costs nothing
+    # a claim is a directory here, and costs nothing; nobody but the fleet's user could open the gate of RayCronJobs
+    "featureGates": {"GCSFaultToleranceEmbeddedStorage": True, "RayCronJob": True},
 }
 
 

@@ -12,6 +12,10 @@ import pytest
 from click.testing import Result
 
 from rayfleet.cli.main import COMMANDS, rayfleet
+from rayfleet.cli.up import tell_unheeded
+from rayfleet.local.configuration import Configuration
+from rayfleet.local.machine import Machine, write_machine
+from rayfleet.local.state import State
 from rayfleet.version import VERSION
 from tests.cli.conftest import Run
 
@@ -121,7 +125,24 @@ def test_an_api_server_that_does_not_answer_is_a_failure_with_a_way_on(command: 
 def test_without_any_kubeconfig_the_failure_names_the_file_looked_for(command: Run) -> None:
     failed = command("get", "pods")
     assert failed.returncode == 1
+    assert "rayfleet up" in failed.stderr
     assert ".kube/config" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "up"),
+    [((), "rayfleet up\n"), (("--fleet", "b"), "rayfleet up --fleet b\n"), (("--state", "/no/such"), "rayfleet up --state /no/such\n")],
+)
+@pytest.mark.parametrize(
+    "words", [("get", "pods"), ("node", "list"), ("node", "stop", "local"), ("explain", "one"), ("status",), ("doctor",)]
+)
+def test_without_a_fleet_each_command_says_how_to_start_that_one(
+    invoke: Callable[..., Result], words: tuple[str, ...], flags: tuple[str, ...], up: str
+) -> None:
+    done = invoke(*words, *flags)
+    told = f"{done.output}{done.exception}\n"
+    assert up in told
+    assert "Errno" not in told
 
 
 def test_status_without_a_fleet_says_how_to_start_one(command: Run) -> None:
@@ -145,3 +166,14 @@ def test_fleets_have_names_or_directories(command: Run, tmp_path: Path, monkeypa
     assert (refused.returncode, "is no name of a fleet" in refused.stderr) == (2, True)
     monkeypatch.setenv("RAYFLEET_FLEET", "b")
     assert command("down").stdout == told
+
+
+def test_what_a_living_fleet_cannot_heed_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = State(tmp_path / "fleet")
+    place.make()
+    write_machine(place, Machine(nodes=3))
+    place.write(place.operator_config, '{"defaultAuthMode": "token"}')
+    tell_unheeded(place, {"--auth": "token", "--nodes": None, "--patience": None}, Configuration())
+    assert capsys.readouterr().err == ""
+    tell_unheeded(place, {"--auth": "disabled", "--nodes": 2, "--patience": None}, Configuration(devices={"nvidia.com/gpu": "4"}))
+    assert "with --auth token, --nodes 3, another overcommit or other devices" in capsys.readouterr().err

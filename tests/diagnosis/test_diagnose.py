@@ -76,6 +76,13 @@ PODS: list[tuple[str, Obj, tuple[Told, ...], str]] = [
         "describe pvc",
     ),
     ("VolumeNotMounted", pod(**ray(WAITS)), (told("FailedAttachVolume", "Multi-Attach error for volume pv"),), "Multi-Attach"),
+    (
+        "VolumeNotMounted",
+        pod(**ray(WAITS)),
+        (told("FailedMount", "hostPath /data is below no directory that `hostPaths` of local.yaml allows"),),
+        "hostPaths: [DIRECTORY]",
+    ),
+    ("VolumeNotMounted", pod(**ray(WAITS)), (told("FailedMount", "nfs volumes are not offered by the local kubelet"),), "use a claim"),
     ("MissingSecret", pod(**ray(WAITS)), (told("FailedMount", "references non-existent secret key: ca.crt"),), "ca.crt"),
     ("SandboxFailed", pod(**ray(WAITS)), (told("FailedCreatePodSandBox", "cni plugin not initialized"),), "cni plugin"),
     ("ContainerCannotStart", pod(**ray({"waiting": {"reason": "RunContainerError", "message": "exec: no"}})), (), "exec: no"),
@@ -217,6 +224,15 @@ def test_a_restart_of_long_ago_is_forgotten() -> None:
     assert [finding.problem for finding in restarted(60).findings] == ["Restarted"]
     assert restarted(60).state == "ready"
     assert restarted(5000).healthy
+
+
+def test_a_restart_is_no_habit_and_an_init_container_that_is_done_no_fault() -> None:
+    ready = ({"type": "Ready", "status": "True"},)
+    lost = {"terminated": {"exitCode": 137, "reason": "ContainerStatusUnknown", "finishedAt": ago(60)}}
+    once = judged(cluster(READY), pod(phase="Running", conditions=ready, **ray(RUNS, ready=True, restartCount=1, lastState=lost)))
+    assert [finding.seen for finding in once.findings] == ["The container ray of the head has ended, and runs again."]
+    done = {"name": "wait", "ready": True, "restartCount": 1, "state": {"terminated": {"exitCode": 0}}, "lastState": lost}
+    assert judged(cluster(READY), pod(phase="Running", conditions=ready, initContainerStatuses=[done], **ray(RUNS, ready=True))).healthy
 
 
 def test_a_spec_that_makes_no_sense_at_all_is_explained_all_the_same() -> None:

@@ -76,6 +76,17 @@ def test_whichever_peer_dies_the_same_pods_and_processes_live_on_and_a_change_is
     assert processes <= idlers(fleet, lasting)
 
 
+def test_a_cron_job_makes_jobs_and_get_lists_it(fleet: Fleet, name: str) -> None:
+    """Its gate is open: a fleet's user starts no operator, and so could not open it."""
+    job = {"entrypoint": "true", "clusterSelector": {"ray.io/cluster": "none"}}
+    spec = {"schedule": "@every 1s", "jobTemplate": job}
+    fleet.apply({"apiVersion": "ray.io/v1", "kind": "RayCronJob", "metadata": {"name": name}, "spec": spec})
+    eventually(lambda: f"rayjob.ray.io/{name}-" in fleet.run("get", "-o", "name"), 60.0, "a job is made")
+    assert f"raycronjob.ray.io/{name}" in fleet.run("get", "-o", "name")
+    fleet.run("delete", "raycronjob", name)
+    eventually(lambda: f"rayjob.ray.io/{name}-" not in fleet.run("get", "-o", "name"), 60.0, "its jobs go with it")
+
+
 def test_one_name_applied_deleted_and_applied_again_twenty_times(fleet: Fleet, name: str) -> None:
     seen: set[str] = set()
     for _ in range(20):
