@@ -17,7 +17,7 @@ from tests.conformance.paths import at
 
 HEADERS = ("Content-Type", "Warning", "Retry-After")
 """compared besides the code and the body"""
-PATIENCE = 20.0
+PATIENCE = 60.0
 _NAME = re.compile(r"\$\{(\w+)\}")
 
 Answer = dict[str, Any]
