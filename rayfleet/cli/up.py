@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rayfleet.cli.failure import Failure
-from rayfleet.cli.options import state_of, state_option
+from rayfleet.cli.options import state_of, state_option, words_for
 
 if TYPE_CHECKING:
     from rayfleet.cli.manifests import Manifest
@@ -81,7 +81,7 @@ def command(
             stay(place)
     except KeyboardInterrupt:
         if not foreground:
-            click.echo("\nInterrupted. The fleet goes on; stop it with: rayfleet down", err=True)
+            click.echo(f"\nInterrupted. The fleet goes on; stop it with: rayfleet down{words_for(place)}", err=True)
         raise
     finally:
         if foreground:

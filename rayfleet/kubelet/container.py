@@ -46,11 +46,10 @@ def scratch(directory: Path, name: str, attempt: int) -> Path:
 
 
 def make_scratch(directory: Path, name: str, attempt: int) -> None:
-    for part in PRIVATE:
+    for part in (*PRIVATE, "tmp/ray"):
         path = scratch(directory, name, attempt) / part
         path.mkdir(parents=True, exist_ok=True)
-        path.chmod(0o1777)
-    (scratch(directory, name, attempt) / "tmp" / "ray").mkdir(exist_ok=True)
+        path.chmod(0o1777)  # whoever the container runs as
     last_words.make(directory, name, attempt)
 
 
