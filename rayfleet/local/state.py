@@ -123,9 +123,13 @@ class State:
             part.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def write(self, path: Path, text: str) -> None:
-        """Whole or not at all, and readable by the owner only."""
+        """Whole or not at all, and readable by the owner only. Raises OSError that names the file, also where the disk is full."""
         draft = path.with_name(f".{path.name}.{os.getpid()}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(text)
-        draft.replace(path)
+        try:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                file.write(text)
+            draft.replace(path)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise OSError(error.errno, error.strerror, str(path)) from error

@@ -53,7 +53,10 @@ async def test_a_container_of_another_user(world: World) -> None:
     await world.apply({"metadata": {"name": "c"}, "data": {"k": "v"}}, CONFIGMAPS)
     volumes = [{"name": "v", "emptyDir": {}}, {"name": "c", "configMap": {"name": "c", "defaultMode": 0o400}}]
     mounts = [{"name": "v", "mountPath": "/v"}, {"name": "c", "mountPath": "/c"}]
-    script = f"{IDS}; mkdir /tmp/ray/session && touch /v/f ~/g /dev/shm/h && stat -c %g /v/f; cat /c/k; echo; python -c 'print(1)'; touch /etc/hosts; echo done"
+    script = (
+        f"{IDS}; mkdir /tmp/ray/session && touch /v/f ~/g /dev/shm/h && stat -c %g /v/f; cat /c/k; echo; "
+        "python -c 'print(1)'; touch /etc/hosts; echo done"
+    )
     context = {"runAsUser": 1234, "runAsGroup": 55, "fsGroup": 66}
     body = pod(script, restartPolicy="Never", volumes=volumes, volumeMounts=mounts, securityContext=context)
     await world.apply(body)

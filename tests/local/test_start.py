@@ -182,3 +182,12 @@ def command_line(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:
         return ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_is_told_with_the_file_and_leaves_no_draft(state: State) -> None:
+    state.path.mkdir(mode=0o700)
+    (state.path / f".machine.json.{os.getpid()}").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=rf"No space left on device: '{state.machine}'"):
+        state.write(state.machine, "{}")
+    assert not list(state.path.iterdir())
