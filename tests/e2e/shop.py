@@ -37,18 +37,28 @@ sums = Word.bind("sums")
 BROKEN = 'raise LookupError("the shelf is empty")\n'
 
 # Each request has a connection of its own and ten seconds, and no second try. A line says how many of the first ones have all ended,
-# and what came of all.
+# what came of all, and when and how the first that failed did.
 LOAD = """
-import asyncio, collections, json, sys, time
+import asyncio, collections, datetime, json, sys, time
 import aiohttp
+
+failures = []
+
+def failed(counts, word, why):
+    counts[f"failed: {word}"] += 1
+    if len(failures) < 20:
+        failures.append(f"{datetime.datetime.now(datetime.UTC):%H:%M:%S.%f} {word} {why}")
 
 async def one(session, number, unended, counts):
     try:
         async with session.get(sys.argv[1]) as answer:
             text = await answer.text()
-            counts[text if answer.status == 200 else f"failed: {answer.status}"] += 1
+            if answer.status == 200:
+                counts[text] += 1
+            else:
+                failed(counts, answer.status, text[:80])
     except Exception as error:
-        counts[f"failed: {type(error).__name__}"] += 1
+        failed(counts, type(error).__name__, str(error)[:80])
     unended.discard(number)
 
 async def main():
@@ -62,7 +72,8 @@ async def main():
             task.add_done_callback(tasks.discard)
             sent += 1
             if sent % 25 == 0:
-                print("TOLD", json.dumps({"sent": sent, "ended": min(unended, default=sent), "counts": counts}), flush=True)
+                ended = min(unended, default=sent)
+                print("TOLD", json.dumps({"sent": sent, "ended": ended, "counts": counts, "failures": failures}), flush=True)
             await asyncio.sleep(max(0, begun + sent * 0.02 - time.monotonic()))
 
 asyncio.run(main())
@@ -70,11 +81,13 @@ asyncio.run(main())
 
 
 class Told(NamedTuple):
-    """By the client: requests sent, how many of the first ones have all ended, and the ends of all: an answer, or `failed: WHY`."""
+    """By the client: requests sent, how many of the first ones have all ended, and the ends of all: an answer, or `failed: WHY`. `failures`
+    are the times and words of the first twenty."""
 
     sent: int = 0
     ended: int = 0
     counts: dict[str, int] = {}
+    failures: list[str] = []
 
     def failed(self) -> dict[str, int]:
         return {word: times for word, times in self.counts.items() if word.startswith("failed")}
@@ -154,6 +167,12 @@ class Shop:
         """The only one that it has."""
         (name,) = self.clusters()
         return Cluster(self.site, name)
+
+    def warnings(self) -> str:
+        """The events that warn, for who looks into a failure."""
+        code, answer = self.site.request("GET", "/apis/events.k8s.io/v1/namespaces/default/events")
+        found = [each for each in answer["items"] if each["type"] == "Warning"] if code == 200 else []
+        return "\n".join(f"{each.get('eventTime')} {each['regarding'].get('name')}: {each.get('note')}" for each in found)
 
     def close(self) -> None:
         """Nothing is left of it."""

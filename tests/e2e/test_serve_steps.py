@@ -1,4 +1,7 @@
-"""Real Ray Serve, upgraded step by step: requests go through a gateway of our own that follows the HTTPRoute's weights."""
+"""Real Ray Serve, upgraded step by step: requests go through a gateway of our own that follows the HTTPRoute's weights, and says which.
+
+On Kubernetes with RAYFLEET_GROUNDS=all.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any
 import pytest
 
 from rayfleet.sim.service_specs import incremental
-from tests.e2e.fleet import GONE, READY, Ground
+from tests.e2e.fleet import GONE, READY, WHERE_RARE, Ground
 from tests.e2e.servers import CUSTOM, ROOT
 from tests.e2e.shop import PODS, Load, Shop
 from tests.gateway.definitions import DEFINITIONS
@@ -20,7 +23,7 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.ray,
     pytest.mark.namespaces,
-    pytest.mark.parametrize("site", ["laptop"], indirect=True),
+    pytest.mark.parametrize("site", WHERE_RARE, indirect=True),
 ]
 RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
 GROUP = "gateway.networking.k8s.io"
@@ -76,13 +79,27 @@ def autoscaled(spec: dict[str, Any]) -> dict[str, Any]:
     return {**spec, "enableInTreeAutoscaling": True}
 
 
-def test_a_cluster_is_replaced_step_by_step_under_load_and_no_request_fails(
-    site: Ground, road: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+@pytest.fixture(scope="module")
+def shop(site: Ground, road: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     shop = Shop(site, tmp_path_factory.mktemp("shop"))
-    shop.open(upgradeStrategy=incremental(surge=50, step=25, interval=3), rayClusterConfig=autoscaled(shop.head_alone("1")))
-    eventually(lambda: shop.conditions()["GatewayReady"]["status"] == "True", READY, "the gateway takes the route")
-    load = Load(site, road).start()
+    try:
+        shop.open(upgradeStrategy=incremental(surge=50, step=25, interval=3), rayClusterConfig=autoscaled(shop.head_alone("1")))
+        eventually(lambda: shop.conditions()["GatewayReady"]["status"] == "True", READY, "the gateway takes the route")
+        yield shop
+    finally:
+        shop.close()
+
+
+@pytest.fixture(scope="module")
+def load(shop: Shop, road: str) -> Iterator[Load]:
+    load = Load(shop.site, road)
+    try:
+        yield load.start()
+    finally:
+        load.stop()
+
+
+def test_a_cluster_is_replaced_step_by_step_under_load_and_no_request_fails(shop: Shop, load: Load) -> None:
     load.await_answers("fruit 1", 50)
     (first,) = shop.clusters()
     shop.edit(rayClusterConfig=autoscaled(shop.head_alone("2")))
@@ -92,7 +109,5 @@ def test_a_cluster_is_replaced_step_by_step_under_load_and_no_request_fails(
     print(f"{told.ended} requests: {told.counts}")
     assert told.failed() == {}, told
     (second,) = shop.clusters()
-    shares = [each.get(f"{second}-serve-svc", 0) for each in taken(site)]
-    assert shares == [0, 0, 25, 50, 75, 100, 100], taken(site)  # alone, beside it with nothing, ..., alone
-    load.stop()
-    shop.close()
+    shares = [each.get(f"{second}-serve-svc", 0) for each in taken(shop.site)]
+    assert shares == [0, 0, 25, 50, 75, 100, 100], taken(shop.site)  # it is not there, has nothing, and so on; is alone
