@@ -91,7 +91,7 @@ def kubelet(state: str | None) -> None:
     from pathlib import Path
 
     from rayfleet.kubelet.kubelet import run_kubelet
-    from rayfleet.kubelet.settings import KubeletSettings
+    from rayfleet.kubelet.settings import LEASE_SECONDS, KubeletSettings
     from rayfleet.local.credentials import token_of
     from rayfleet.local.machine import load_machine
     from rayfleet.local.start import api_answers
@@ -115,7 +115,7 @@ def kubelet(state: str | None) -> None:
         devices=machine.devices,
         pretends=True,
         patience=machine.patience,
-        lease_seconds=HEARTBEAT if machine.nodes > 1 else KubeletSettings.lease_seconds,
+        lease_seconds=HEARTBEAT if machine.nodes > 1 else LEASE_SECONDS,
     )
 
     async def run() -> None:

@@ -8,9 +8,8 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 LOCAL_NODE = "local"
-
-
 POD_ADDRESSES, CLUSTER_ADDRESSES = IPv4Network("10.88.0.0/16"), IPv4Network("10.96.0.0/16")
+LEASE_SECONDS = 60.0  # between two heartbeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class KubeletSettings:
     hidden: tuple[Path, ...] = ()  # directories that no Pod may see, as the state directory: credentials
     default_env: Mapping[str, str] = field(default_factory=dict)  # below what a container's own spec sets
     backoff_scale: float = 1.0  # of every back-off delay; tests lower it
-    lease_seconds: float = 60.0  # between two heartbeats
+    lease_seconds: float = LEASE_SECONDS
 
     @property
     def nodes(self) -> tuple[str, ...]:

@@ -76,6 +76,12 @@ def test_whichever_peer_dies_the_same_pods_and_processes_live_on_and_a_change_is
     assert processes <= idlers(fleet, lasting)
 
 
+def test_the_only_node_promises_to_be_heard_of(fleet: Fleet) -> None:
+    """Without that the lease of an earlier fleet of several nodes ran out, and the node was lost for good."""
+    lease = eventually(lambda: fleet.read("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/local"), 30.0, "a lease")
+    assert lease["spec"]["leaseDurationSeconds"] == 240
+
+
 def test_a_cron_job_makes_jobs_and_get_lists_it(fleet: Fleet, name: str) -> None:
     """Its gate is open: a fleet's user starts no operator, and so could not open it."""
     job = {"entrypoint": "true", "clusterSelector": {"ray.io/cluster": "none"}}
