@@ -71,9 +71,10 @@ class Server:
 
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         await response.prepare(request)
-        async for piece in read(path, wanted(request), ended):
-            await response.write(piece)
-        await response.write_eof()
+        with contextlib.suppress(ConnectionResetError):  # whoever read it has left
+            async for piece in read(path, wanted(request), ended):
+                await response.write(piece)
+            await response.write_eof()
         return response
 
     async def execute(self, request: web.Request) -> web.StreamResponse:

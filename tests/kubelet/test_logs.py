@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import aclosing
 
 import pytest
 
@@ -35,6 +36,17 @@ async def test_following_ends_with_the_container(world: World) -> None:
     await world.reaches("Running")
     pieces = [piece async for piece in world.client.stream("/api/v1/namespaces/default/pods/a/log?follow=true")]
     assert b"".join(pieces) == b"first\nsecond\n"
+
+
+async def test_a_reader_who_leaves_is_no_fault(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    await world.apply(pod("while true; do echo line; sleep 0.01; done"))
+    await world.reaches("Running")
+    async with aclosing(world.client.stream("/api/v1/namespaces/default/pods/a/log?follow=true")) as pieces:
+        assert b"line" in await anext(pieces)
+    assert world.kubelet and world.kubelet.server.runner.server
+    server = world.kubelet.server.runner.server
+    await until("the kubelet has seen it", lambda: not server.connections)
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 async def test_a_container_that_has_not_started_has_no_log(world: World) -> None:
