@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rayfleet.cli.failure import Failure
-from rayfleet.cli.options import state_of, state_option
+from rayfleet.cli.options import state_of, state_option, words_for
 
 
 @click.command()
@@ -31,5 +31,5 @@ def command(delete_data: bool, state: str | None) -> None:
     if not ended.ran:
         click.echo(f"No fleet runs in {place.path}.{forgotten}")
         return
-    kept = forgotten or f" Its objects are kept in {place.path}; `rayfleet down --delete-data` forgets them."
+    kept = forgotten or f" Its objects are kept in {place.path}; `rayfleet down{words_for(place)} --delete-data` forgets them."
     click.echo(f"The fleet is stopped: {ended.processes} processes ended, nothing is left.{kept}")

@@ -114,7 +114,14 @@ def turn(state: str | None, name: str, *, stopped: bool) -> bool:
 
 @command.command()
 @click.argument("name")
-@click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS", help="How long to wait until its Pods are gone.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait until its Pods are gone.",
+)
 @api_options
 def drain(name: str, timeout: float, **api: Any) -> None:
     """Take no new Pods to a node, evict those that it has, and wait until they are gone. Disruption budgets are respected.

@@ -38,7 +38,14 @@ if TYPE_CHECKING:
 @click.option("--egress", is_flag=True, help="Let Pods out: by TCP to the ports 22, 80 and 443, or those of the configuration.")
 @click.option("--nodes", type=click.IntRange(1, 20), help="How many nodes this machine is, of a fleet that is started now.")
 @click.option("--patience", type=click.FloatRange(0.001, 1.0), help="Shortens the 40 s and 300 s of node loss, for tests.")
-@click.option("--timeout", default=300.0, show_default=True, metavar="SECONDS", help="How long to wait for the clusters.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for the clusters.",
+)
 @state_option
 def command(
     files: tuple[str, ...],

@@ -90,6 +90,7 @@ def test_a_command_that_does_not_exist_is_a_usage_error(command: Run) -> None:
         (("logs", "raycluster/one", "--previous"), "go with a Pod"),
         (("get", "-n", "a", "-A"), "exclude each other"),
         (("delete",), "TYPE NAME"),
+        (("node", "drain", "local", "--timeout", "-1"), "x>=0"),
         (("apply",), "-f"),
         (("kubelet", "--kubeconfig", "x", "--state", "y", "--api", "nowhere"), "HOST:PORT"),
     ],
