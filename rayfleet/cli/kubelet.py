@@ -23,6 +23,7 @@ FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option("--environment", metavar="DIR", type=click.Path(path_type=Path), help="The Python environment that stands for every image.")
 @click.option("--api", metavar="HOST:PORT", default="10.88.0.1:6443", show_default=True, help="Where Pods find the API server.")
 @click.option("--bind/--no-bind", default=True, show_default=True, help="Place Pods on this node where no scheduler does it.")
+@click.option("--overcommit", multiple=True, metavar="RESOURCE=N", help="cpu=10: ten times the processors may be asked for.")
 @click.option("--client-ca", metavar="FILE", type=FILE, help="Serve HTTPS, to callers whose certificate this authority signed.")
 @click.option("--client-name", "callers", multiple=True, metavar="NAME", help="Of these only who is called so. May be given again.")
 @click.option("--tls-cert", metavar="FILE", type=FILE, help="The certificate to show [default: one of its own making].")
@@ -50,6 +51,7 @@ def settings_of(
     environment: Path | None,
     api: str,
     bind: bool,
+    overcommit: tuple[str, ...],
     client_ca: Path | None,
     callers: tuple[str, ...],
     tls_cert: Path | None,
@@ -72,6 +74,7 @@ def settings_of(
         node=node,
         api=(host, int(port)),
         bind=bind,
+        overcommit=overcommitted(overcommit),
         lease_seconds=HEARTBEAT,
         tls=bool(client_ca or tls_cert),
         tls_cert=tls_cert,
@@ -79,3 +82,13 @@ def settings_of(
         client_ca=client_ca,
         callers=callers,
     )
+
+
+def overcommitted(given: tuple[str, ...]) -> dict[str, float]:
+    """Raises BadParameter."""
+    from rayfleet.local.machine import factors_of
+
+    try:
+        return factors_of({name: float(factor) for name, _, factor in (each.partition("=") for each in given)})
+    except ValueError as error:
+        raise click.BadParameter(f"{error}; say, for example, cpu=10", param_hint="--overcommit") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -53,11 +54,7 @@ def declared(overcommit: Any, devices: Any) -> tuple[dict[str, float], dict[str,
     for name, given in (("overcommit", overcommit), ("devices", devices)):
         if not isinstance(given, dict):
             raise ValueError(f"{name} must be a map, not {given!r}")
-    factors, amounts = {"cpu": CPU_OVERCOMMIT}, {}
-    for name, factor in overcommit.items():
-        if name not in ("cpu", "memory", "ephemeral-storage") or not isinstance(factor, int | float) or not 0 < factor <= 1000:
-            raise ValueError(f"overcommit[{name!r}]: {factor!r} is not a number above 0, of cpu, memory or ephemeral-storage")
-        factors[name] = float(factor)
+    amounts = {}
     for name, amount in devices.items():
         if "/" not in str(name):
             raise ValueError(f"devices[{name!r}]: a device's name has a domain, as nvidia.com/gpu")
@@ -65,7 +62,15 @@ def declared(overcommit: Any, devices: Any) -> tuple[dict[str, float], dict[str,
             amounts[str(name)] = str(parse(amount))
         except ValueError as error:
             raise ValueError(f"devices[{name!r}]: {error}") from error
-    return factors, amounts
+    return {"cpu": CPU_OVERCOMMIT, **factors_of(overcommit)}, amounts
+
+
+def factors_of(overcommit: Mapping[Any, Any]) -> dict[str, float]:
+    """How often each resource may be asked for. Raises ValueError with a sentence."""
+    for name, factor in overcommit.items():
+        if name not in ("cpu", "memory", "ephemeral-storage") or not isinstance(factor, int | float) or not 0 < factor <= 1000:
+            raise ValueError(f"overcommit[{name!r}]: {factor!r} is not a number above 0, of cpu, memory or ephemeral-storage")
+    return {name: float(factor) for name, factor in overcommit.items()}
 
 
 def set_stopped(state: State, node: str, *, stopped: bool) -> bool:

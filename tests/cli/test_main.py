@@ -93,6 +93,8 @@ def test_a_command_that_does_not_exist_is_a_usage_error(command: Run) -> None:
         (("node", "drain", "local", "--timeout", "-1"), "x>=0"),
         (("apply",), "-f"),
         (("kubelet", "--kubeconfig", "x", "--state", "y", "--api", "nowhere"), "HOST:PORT"),
+        (("kubelet", "--kubeconfig", "x", "--state", "y", "--overcommit", "cpu"), "for example, cpu=10"),
+        (("kubelet", "--kubeconfig", "x", "--state", "y", "--overcommit", "pods=2"), "overcommit['pods']"),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, tuple) else "",
 )

@@ -76,6 +76,7 @@ class Kubernetes:
             "--api": plane.url.removeprefix("https://"),
             "--client-ca": plane.credentials.ca,
             "--client-name": "kube-apiserver-kubelet-client",
+            "--overcommit": "cpu=10",  # as a local fleet has it
         }
         return ["kubelet", *(str(word) for pair in about.items() for word in pair)]
 
