@@ -7,7 +7,8 @@ S12  the finalizer goes when none of its clusters is left
 V0   no cluster is made while one lives, and was seen, that is made for the very same spec
 V1   a config goes to a cluster that is made for the spec that it came with, or that runs it already
 V2   traffic is moved only to a cluster that serves, as long as the one that has it serves
-V3   no request is lost while nothing has befallen the clusters that the service is led to
+V3   no request is lost while nothing has befallen the clusters that the service is led to. Of two operators at once one may lead it to a
+     cluster while the other, which had not heard of that, deletes it: then for a moment
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from rayfleet.sim.store import Change, Obj, Request, encoded, owner_uid
 from rayfleet.sim.world import NAMESPACE, OPERATOR, World
 
 HEARD = 30.0  # seconds within which a cluster that served may still be taken for one that does
+SLICE = 1.0  # after a move the endpoints are for a moment still those of the cluster that had the traffic
+HANDOVER = 15.0  # until two operators know of each other's writes, and what one undid is as it was
 
 
 class ServeRules(Judge):
@@ -126,9 +129,15 @@ class ServeRules(Judge):
         super().check_write(request, change, turn)
         if request.resource == RAYCLUSTERS and request.verb == "create":
             self.check_number(request, turn)
+        if request.resource == RAYCLUSTERS and request.verb == "delete" and len(self.world.leaders) > 1:
+            self.harm_unaware(request.name, turn)
         moved = request.resource == SERVICES and change.old is not None and change.type == "MODIFIED"
         if moved and labels.SERVE in (change.new["metadata"].get("labels") or {}):
             self.check_move(request, *(each["spec"]["selector"].get(labels.CLUSTER, "") for each in (change.old or {}, change.new)))
+
+    def harm_unaware(self, cluster: str, turn: Turn) -> None:
+        if all(each.spec.selector.get(labels.CLUSTER) != cluster for each in turn.observed.services):
+            self.harm(cluster, HANDOVER)
 
     def check_number(self, request: Request, turn: Turn) -> None:
         living = [each for each in self.world.store.owned(turn.uid, RAYCLUSTERS) if not each["metadata"].get("deletionTimestamp")]
@@ -138,6 +147,8 @@ class ServeRules(Judge):
             self.fail("S9", f"{request} leaves {', '.join(each['metadata']['name'] for each in living)}")
 
     def check_move(self, request: Request, old: str, new: str) -> None:
+        if old != new and self.excused(old):
+            self.harm(new, SLICE)
         if old == new or not self.front.serves(old) or self.excused(old):
             return
         if not self.front.serves(new) and self.served.get(new, 0.0) < self.world.clock.now - HEARD:
