@@ -7,7 +7,7 @@ import contextlib
 import logging
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 
 import aiohttp
 
@@ -21,6 +21,7 @@ from rayfleet.kubelet.dns import DnsServer
 from rayfleet.kubelet.events import Events
 from rayfleet.kubelet.house import House
 from rayfleet.kubelet.images import Images
+from rayfleet.kubelet.loop import again_and_again
 from rayfleet.kubelet.network import Network
 from rayfleet.kubelet.nodes import Nodes
 from rayfleet.kubelet.objects import Pod, Service
@@ -36,7 +37,6 @@ from rayfleet.scheduling.scheduler import Scheduler
 
 log = logging.getLogger(__name__)
 STARTED_AT_ONCE = 8  # sandboxes
-PAUSE = 1.0  # seconds after a fault
 
 
 class Kubelet:
@@ -103,16 +103,6 @@ class Kubelet:
         await self.cluster_ips.close()
         await self.dns.close()
         await self.house.web.close()
-
-
-async def again_and_again(work: Callable[[], Awaitable[None]]) -> None:
-    """A fault in it must not leave all Pods waiting."""
-    while True:
-        try:
-            await work()
-        except Exception:
-            log.exception("a fault; it is begun again")
-        await asyncio.sleep(PAUSE)
 
 
 async def run_kubelet(settings: KubeletSettings, *, ready: Callable[[], None] = lambda: None) -> None:

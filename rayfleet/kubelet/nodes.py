@@ -11,6 +11,7 @@ import logging
 import signal
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,7 @@ from rayfleet.api.meta import NODES, PODS
 from rayfleet.kube.errors import ApiError, NotFound, ServerError, TooManyRequests, Unreachable
 from rayfleet.kubelet import node
 from rayfleet.kubelet.house import House
+from rayfleet.kubelet.loop import again_and_again
 from rayfleet.kubelet.pods import Pods
 from rayfleet.runtime.informer import Informer
 from rayfleet.scheduling.loss import is_ready
@@ -63,11 +65,15 @@ class Nodes:
 
     def begin(self, name: str) -> None:
         self.pods.alive.add(name)
-        self.beats[name] = asyncio.create_task(self.beat(name))
+        self.beats[name] = asyncio.create_task(again_and_again(partial(self.beat, name)))
 
     async def beat(self, name: str) -> None:
-        """Renews the lease, and tells the node anew when somebody has called it lost: it is here."""
-        renewing = asyncio.create_task(node.renew_for_ever(self.house.client, name, self.settings.lease_seconds * self.settings.patience))
+        async with asyncio.TaskGroup() as both:
+            both.create_task(node.renew_for_ever(self.house.client, name, self.settings.lease_seconds * self.settings.patience))
+            both.create_task(self.insist(name))
+
+    async def insist(self, name: str) -> None:
+        """Tells the node anew when somebody has called it lost: it is here."""
         denied = asyncio.Event()
 
         def heed(old: Node | None, new: Node | None) -> None:
@@ -75,18 +81,15 @@ class Nodes:
                 denied.set()
 
         self.cache.subscribe(heed)
-        try:
-            while True:
-                await denied.wait()
-                denied.clear()
-                try:
-                    await self.post(name)
-                except ApiError as error:
-                    log.info("node %s cannot say that it is ready: %s", name, error)
-                    await asyncio.sleep(error.retry_after or REGISTER_RETRY)
-                    denied.set()
-        finally:
-            renewing.cancel()
+        while True:
+            await denied.wait()
+            denied.clear()
+            try:
+                await self.post(name)
+            except ApiError as error:
+                log.info("node %s cannot say that it is ready: %s", name, error)
+                await asyncio.sleep(error.retry_after or REGISTER_RETRY)
+                denied.set()
 
     async def forget(self) -> None:
         """Takes back nodes of this machine that it had when it was started with more of them, and their Pods, which run no more."""
