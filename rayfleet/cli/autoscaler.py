@@ -59,11 +59,12 @@ def name_of(target: str) -> str:
 
 
 async def read(client: Client, state: State, namespace: str, name: str) -> Obj:
-    """Raises NotFound for the cluster."""
+    """Raises Failure when there is no such cluster."""
     from rayfleet.api.labels import CLUSTER
     from rayfleet.api.meta import EVENTS, PODS, RAYCLUSTERS
+    from rayfleet.cli.near import find
 
-    cluster = await client.get(RAYCLUSTERS, name, namespace)
+    cluster = await find(client, RAYCLUSTERS, namespace, name)
     pods = await client.list(PODS, namespace, labels=f"{CLUSTER}={name}")
     events = await client.list(EVENTS, namespace)
     nodes, demand, unread = await ask_ray(client, state, cluster)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rayfleet.api.meta import RAYCLUSTERS, Resource
-from rayfleet.cli.failure import Failure
 from rayfleet.cli.options import api_options, client_of, connection_of, namespace_option
 from rayfleet.cli.output import dump_json, dump_yaml
 from rayfleet.cli.ray_kinds import RAY_KINDS, RAY_WORDS
@@ -71,6 +70,7 @@ def meant(target: str) -> tuple[Resource, str]:
 async def explained(client: Client, kind: Resource, namespace: str, name: str) -> Diagnosis:
     """Raises Failure, with names that are near, when there is no such object."""
     from rayfleet.cli import makers
+    from rayfleet.cli.near import absent
     from rayfleet.cli.situation import read_situation
     from rayfleet.diagnosis.diagnose import diagnose
     from rayfleet.kube.errors import NotFound
@@ -80,32 +80,7 @@ async def explained(client: Client, kind: Resource, namespace: str, name: str) -
             return await makers.explained(client, kind, namespace, name)
         return diagnose(await read_situation(client, namespace, name))
     except NotFound as error:
-        word = kind.kind.lower()
-        raise Failure(f"there is no {word} {name} in namespace {namespace}{await near(client, kind, namespace, name)}") from error
-
-
-async def near(client: Client, kind: Resource, namespace: str, name: str) -> str:
-    """What may have been meant instead: a like name here, or the same elsewhere."""
-    from difflib import get_close_matches
-
-    from rayfleet.kube.errors import ApiError, NotFound
-
-    try:
-        found = await client.list(kind, metadata_only=True)
-    except NotFound:
-        return f"; the API server does not know {kind.kind}s at all: rayfleet crds | kubectl apply -f -"
-    except ApiError:
-        try:
-            found = await client.list(kind, namespace, metadata_only=True)
-        except ApiError:
-            return ""
-    here = sorted(each["metadata"]["name"] for each in found if each["metadata"]["namespace"] == namespace)
-    elsewhere = sorted(each["metadata"]["namespace"] for each in found if each["metadata"]["name"] == name)
-    if elsewhere:
-        return f"; there is one in {', '.join(elsewhere)}: add -n {elsewhere[0]}"
-    if likely := get_close_matches(name, here, n=3):
-        return f"; did you mean {' or '.join(likely)}?"
-    return f"; it has: {', '.join(here[:10])}" if here else ", nor any other"
+        raise await absent(client, kind, namespace, name) from error
 
 
 def show(found: Diagnosis) -> None:

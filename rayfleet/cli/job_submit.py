@@ -155,9 +155,10 @@ class Submission:
         """The RayJob, after what must be there before it."""
         from rayfleet.api.meta import RAYCLUSTERS, RAYJOBS
         from rayfleet.cli.dashboard import dashboard_of
+        from rayfleet.cli.near import find
 
         if self.made.cluster:
-            cluster = await client.get(RAYCLUSTERS, self.made.cluster, self.namespace)
+            cluster = await find(client, RAYCLUSTERS, self.namespace, self.made.cluster)
             if self.made.package is not None:
                 async with dashboard_of(client, self.state, cluster) as dashboard:
                     await upload(dashboard, self.made.package)

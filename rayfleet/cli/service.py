@@ -48,12 +48,13 @@ def status(name: str, output: str, namespace: str | None, **api: Any) -> None:
       rayfleet service status shop -n team -o json
     """
     from rayfleet.api.meta import RAYSERVICES
+    from rayfleet.cli.near import find
 
     connection = connection_of(**api)
 
     async def run() -> Obj:
         async with client_of(connection) as client:
-            found = await client.get(RAYSERVICES, name, namespace or connection.namespace)
+            found = await find(client, RAYSERVICES, namespace or connection.namespace, name)
             return await tree(client, state_of(api["state"]), found)
 
     found = asyncio.run(run())

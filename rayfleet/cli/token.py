@@ -42,11 +42,17 @@ def command(target: str, namespace: str | None, **api: Any) -> None:
     kind, _, name = target.rpartition("/")
     if kind.lower() not in KINDS:
         raise click.UsageError(f"only RayClusters have tokens; write raycluster/NAME instead of {target}")
+    from rayfleet.api.meta import RAYCLUSTERS
+    from rayfleet.cli.near import find
+
     connection = connection_of(**api)
 
     async def run() -> str:
+        place = namespace or connection.namespace
         async with client_of(connection) as client:
-            found = await token_of(client, namespace or connection.namespace, name)
+            found = await token_of(client, place, name)
+            if not found:
+                await find(client, RAYCLUSTERS, place, name)
         if not found:
             raise Failure(f"raycluster/{name} has no head that runs with a token of its own")
         return found

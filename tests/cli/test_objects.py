@@ -168,6 +168,19 @@ def test_the_log_of_a_pod_that_is_not_there_is_a_failure_in_one_line(typed: Type
     assert 'pods "nobody" not found' in str(typed("logs", "nobody", code=1).exception)
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("autoscaler", "oen"), "there is no raycluster oen in namespace default; did you mean one?"),
+        (("token", "oen"), "there is no raycluster oen in namespace default; did you mean one?"),
+        (("service", "status", "shop"), "there is no rayservice shop in namespace default, nor any other"),
+    ],
+)
+def test_a_name_that_nothing_has_is_answered_with_those_that_are_near(typed: Type, words: tuple[str, ...], told: str) -> None:
+    typed("apply", "-f", str(EXAMPLE))
+    assert told in typed(*words, code=1).output
+
+
 def test_the_story_of_a_cluster_comes_from_its_events(typed: Type) -> None:
     typed("apply", "-f", str(EXAMPLE))
     assert "Nothing was done for raycluster/one yet" in typed("logs", "raycluster/one").output
