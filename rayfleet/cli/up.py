@@ -105,7 +105,7 @@ def tell_unheeded(place: State, asked: dict[str, Any], configuration: Configurat
     from rayfleet.local.machine import load_machine
 
     machine = load_machine(place)
-    auth = json.loads(place.operator_config.read_text())["defaultAuthMode"]
+    auth = json.loads(place.operator_config.read_text()).get("defaultAuthMode", "disabled")
     has = {"--auth": auth, "--nodes": machine.nodes, "--patience": machine.patience}
     other = [f"{flag} {has[flag]}" for flag, value in asked.items() if value not in (None, has[flag])]
     if (machine.overcommit, machine.devices) != (configuration.overcommit, configuration.devices):

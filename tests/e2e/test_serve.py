@@ -15,7 +15,7 @@ from tests.local.waiting import eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.ray, pytest.mark.namespaces]
 on_both = pytest.mark.parametrize("site", ["laptop", "kubernetes"], indirect=True)
-on_laptop = pytest.mark.parametrize("site", ["laptop"], indirect=True)
+where_rare = pytest.mark.parametrize("site", WHERE_RARE, indirect=True)
 IN_FLIGHT = 25
 """More requests than that, half a second's, are never under way at one proxy."""
 
@@ -77,7 +77,7 @@ def test_a_config_changes_in_place(shop: Shop, load: Load) -> None:
     print(load.settled())
 
 
-@on_laptop
+@where_rare
 def test_an_application_that_cannot_be_imported_tells_the_last_line_of_its_traceback(shop: Shop) -> None:
     shop.edit(serveConfigV2=config(sums="broken:app"))
     eventually(
@@ -88,7 +88,7 @@ def test_an_application_that_cannot_be_imported_tells_the_last_line_of_its_trace
     assert ready["message"] == "application sums is DEPLOY_FAILED: LookupError: the shelf is empty"
 
 
-@on_laptop
+@where_rare
 def test_suspended_all_is_gone_and_resumed_it_serves_what_is_asked_for_by_then(shop: Shop, load: Load) -> None:
     load.stop()
     shop.edit(suspend=True)
@@ -100,7 +100,7 @@ def test_suspended_all_is_gone_and_resumed_it_serves_what_is_asked_for_by_then(s
 
 
 @pytest.mark.xfail(reason="in three of fifteen runs connections were refused, or hung, for seconds (docs/benchmarks.md)", strict=False)
-@pytest.mark.parametrize("site", WHERE_RARE, indirect=True)
+@where_rare
 def test_a_head_dies_under_load_and_only_requests_at_its_own_proxy_are_lost(shop: Shop, load: Load) -> None:
     load.stop()
     shop.edit(serveConfigV2=config("plum"), rayClusterConfig=shop.kept("2"))  # as the test before has left it, if that ran
