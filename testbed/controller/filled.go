@@ -86,6 +86,7 @@ func filled(ctx context.Context, m manager.Manager, _ *rest.Config, namespace st
 	}
 	pod.Status.Phase, pod.Status.StartTime = corev1.PodRunning, &metav1.Time{Time: time.Unix(1700000000, 0)}
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, Reason: "Because"}}
+	pod.ResourceVersion = "" // whatever the scheduler has written meanwhile
 	if err := m.GetClient().Status().Update(ctx, pod); err != nil {
 		return err
 	}

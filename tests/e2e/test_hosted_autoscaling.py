@@ -22,9 +22,10 @@ pytestmark = [
 ]
 
 IDLE = 180.0  # seconds; the workers may be idle for six of them
-# Each task holds its worker's only CPU until Ray tells of all three.
+# Each task holds its worker's only CPU until Ray tells of all three. One that waited by ray.get would give it back meanwhile.
 DEMAND = """
 import ray, re, socket, subprocess, time
+from ray.experimental.internal_kv import _internal_kv_get, _internal_kv_put
 ray.init(log_to_driver=False)
 def until(words):
     told = ""
@@ -32,21 +33,15 @@ def until(words):
         time.sleep(0.5)
         told = subprocess.run(["ray", "status"], capture_output=True, text=True).stdout.partition("Recent failures")[0]
     print(told)
-@ray.remote(num_cpus=0)
-class Gate:
-    seen = False
-    def open(self): self.seen = True
-    def is_open(self): return self.seen
 @ray.remote(num_cpus=1)
-def where(gate):
-    while not ray.get(gate.is_open.remote()):
+def where():
+    while not _internal_kv_get("open"):
         time.sleep(0.5)
     return socket.gethostname()
-gate = Gate.remote()
-waiting = [where.remote(gate) for _ in range(3)]
+waiting = [where.remote() for _ in range(3)]
 until("small")
 until(" 3 small")
-ray.get(gate.open.remote())
+_internal_kv_put("open", "yes")
 print("HOSTS", *sorted(set(ray.get(waiting))))
 """
 # Longer than workers may be idle, and longer than it takes to ask again.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from testbed.build import binary, kubernetes
+from testbed.build import binary, controller, kubernetes
 from testbed.control_plane import ControlPlane
 from tests.local.waiting import eventually
 from tests.testbed.planes import NewControlPlane
@@ -86,6 +87,7 @@ def test_a_cached_binary_is_not_built_again_and_another_module_is_another_binary
     module.mkdir()
     for name in ("build.py", "main.go", "go.mod", "go.sum"):
         (module / name).write_bytes((Path(__file__).parents[2] / "testbed" / name).read_bytes())
+    shutil.copytree(Path(__file__).parents[2] / "testbed" / "controller", module / "controller")
     environ = {**os.environ, "RAYFLEET_CACHE": str(tmp_path / "cache")}
 
     def asked(*words: str) -> subprocess.CompletedProcess[str]:
@@ -97,6 +99,7 @@ def test_a_cached_binary_is_not_built_again_and_another_module_is_another_binary
     assert (absent.returncode, place.parent) == (1, tmp_path / "cache")
     place.parent.mkdir()
     place.write_text("as if built")
+    place.with_name(controller().name).write_text("as if built")
     assert (asked().stdout.strip(), place.read_text()) == (str(place), "as if built")
     with (module / "main.go").open("a") as file:
         file.write("// another\n")
