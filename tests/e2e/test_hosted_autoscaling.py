@@ -22,10 +22,11 @@ pytestmark = [
 ]
 
 IDLE = 180.0  # seconds; the workers may be idle for six of them
-# Each task holds its worker's only CPU until Ray tells of all three. One that waited by ray.get would give it back meanwhile.
+# Each task holds its worker's only CPU until all three run and Ray tells of them. One that waited by ray.get would give it back
+# meanwhile, and one that has not begun when another ends is given to that one's process.
 DEMAND = """
 import ray, re, socket, subprocess, time
-from ray.experimental.internal_kv import _internal_kv_get, _internal_kv_put
+from ray.experimental.internal_kv import _internal_kv_get, _internal_kv_list, _internal_kv_put
 ray.init(log_to_driver=False)
 def until(words):
     told = ""
@@ -35,12 +36,15 @@ def until(words):
     print(told)
 @ray.remote(num_cpus=1)
 def where():
+    _internal_kv_put("at " + socket.gethostname(), "yes")
     while not _internal_kv_get("open"):
         time.sleep(0.5)
     return socket.gethostname()
 waiting = [where.remote() for _ in range(3)]
 until("small")
 until(" 3 small")
+while len(_internal_kv_list("at ")) < 3:
+    time.sleep(0.5)
 _internal_kv_put("open", "yes")
 print("HOSTS", *sorted(set(ray.get(waiting))))
 """
@@ -112,7 +116,7 @@ def test_demand_brings_workers_to_both_and_idleness_takes_them(pair: list[Cluste
         assert outcome.status == "SUCCEEDED", (outcome, cluster.found()["status"], cluster.notes())
         lines = outcome.log.splitlines()
         hosts = next(line for line in lines if line.startswith("HOSTS")).split()[1:]
-        assert len(hosts) == 3, lines
+        assert len(hosts) == 3, outcome.log
         assert all(host.startswith(f"{cluster.name}-small-worker-") for host in hosts)
         assert condition(cluster) == ("True", "Working")
     for cluster, head in zip(pair, heads, strict=True):
