@@ -15,14 +15,14 @@ PRIORITIES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 VOLUME: Obj = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/tmp/x"}, "storageClassName": "none"}
 
 
-def kind(word: str, path: str, body: Obj, change: Obj, *bad: Obj) -> Case:
-    """One object's life, its row in a table, and bodies that are refused."""
+def kind(word: str, path: str, body: Obj, change: Obj, *bad: Obj, judged: Obj | None = None) -> Case:
+    """One object's life, its row in a table, and bodies that are refused. `judged`: what a controller makes of it first."""
     name = f"kinds-{word}"
     one = f"{path}/{name}"
     return case(
         f"kind-{word}",
         post(path, {"metadata": {"name": name}, **body}),
-        get(one),
+        get(one, until=judged or {}),
         get(one, headers={"Accept": TABLE}),
         patch(one, change),
         post(f"{path}?fieldValidation=Strict", {"metadata": {"name": f"{name}-odd"}, **body, "nonsense": 1}),
@@ -64,6 +64,7 @@ CASES = [
         {"spec": {"minAvailable": "50%"}},
         {"spec": {"minAvailable": 1, "maxUnavailable": 1}},
         {"spec": {"minAvailable": -1}},
+        judged={"status.observedGeneration": 1},
     ),
     case(
         "kind-volume",
