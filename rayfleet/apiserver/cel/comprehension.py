@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from rayfleet.apiserver.cel.syntax import Expression
@@ -54,19 +55,19 @@ def _pairs(value: Any, two: bool) -> Iterator[tuple[Any, Any]]:
 
 
 def _all(turns: Iterator[tuple[Any, Any]], body: Run, condition: Run | None, names: Names, budget: Budget) -> bool:
-    return not _decided(turns, body, names, budget, decides=False)
+    return not decided((partial(body, names, budget) for _ in turns), decides=False)
 
 
 def _exists(turns: Iterator[tuple[Any, Any]], body: Run, condition: Run | None, names: Names, budget: Budget) -> bool:
-    return _decided(turns, body, names, budget, decides=True)
+    return decided((partial(body, names, budget) for _ in turns), decides=True)
 
 
-def _decided(turns: Iterator[tuple[Any, Any]], body: Run, names: Names, budget: Budget, *, decides: bool) -> bool:
-    """Whether one item decides; errors of the others do not matter then."""
+def decided(attempts: Iterable[Callable[[], Any]], *, decides: bool) -> bool:
+    """Whether one of them decides; errors of the others do not matter then. Each is made before the one after it is asked for."""
     failure: Failure | None = None
-    for _ in turns:
+    for attempt in attempts:
         try:
-            value = body(names, budget)
+            value = attempt()
         except Exhausted:
             raise
         except Failure as found:

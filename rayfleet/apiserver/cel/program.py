@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from rayfleet.apiserver.cel import library
-from rayfleet.apiserver.cel.comprehension import MACROS, ranged
+from rayfleet.apiserver.cel.comprehension import MACROS, decided, ranged
 from rayfleet.apiserver.cel.members import chosen, has_member, item, member
 from rayfleet.apiserver.cel.syntax import Expression, Unreadable, parse
 from rayfleet.apiserver.cel.values import (
@@ -200,22 +200,7 @@ def _logic(node: Expression) -> Run:
     decides = node.name == "_||_"
 
     def run(names: Names, budget: Budget) -> bool:
-        failure: Failure | None = None
-        for side in (left, right):
-            try:
-                value = side(names, budget)
-            except Exhausted:
-                raise
-            except Failure as found:
-                failure = failure or found
-                continue
-            if value is decides:
-                return decides
-            if not isinstance(value, bool):
-                failure = failure or NoOverload()
-        if failure is not None:
-            raise failure
-        return not decides
+        return decided((partial(side, names, budget) for side in (left, right)), decides=decides) is decides
 
     return run
 
