@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rayfleet.planning.selection import meets
+
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -30,18 +32,13 @@ def holds(term: Mapping[str, Any], name: str, labels: Mapping[str, str]) -> bool
 
 
 def true_of(expression: Mapping[str, Any], values: Mapping[str, str]) -> bool:
-    value, wanted = values.get(expression["key"]), list(expression.get("values") or ())
+    """As a label selector's, and two more: Gt and Lt."""
     match expression["operator"]:
-        case "In":
-            return value in wanted
-        case "NotIn":
-            return value not in wanted
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
+        case "In" | "NotIn" | "Exists" | "DoesNotExist":
+            return meets(expression, values)
         case "Gt" | "Lt" as order:
-            return value is not None and compared(value, wanted[0], order)
+            value, bounds = values.get(expression["key"]), expression.get("values") or ()
+            return value is not None and compared(value, bounds[0], order)
     return False
 
 
