@@ -90,7 +90,8 @@ class Kubelet:
         scheduler = Scheduler(self.client, self.pod_cache, self.node_cache, events.record)
         controller = NodeController(self.client, self.pod_cache, self.node_cache, self.settings.patience)
         policies = Policies(self.client, self.house.events)
-        self.tasks += [asyncio.create_task(again_and_again(each.run)) for each in (scheduler, controller, policies)]
+        works = {"scheduler": scheduler.run, "node controller": controller.run, "network policies": policies.run}
+        self.tasks += [asyncio.create_task(again_and_again(name, work)) for name, work in works.items()]
 
     async def close(self) -> None:
         """Ends the kubelet and none of its Pods."""

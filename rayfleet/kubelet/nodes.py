@@ -65,7 +65,7 @@ class Nodes:
 
     def begin(self, name: str) -> None:
         self.pods.alive.add(name)
-        self.beats[name] = asyncio.create_task(again_and_again(partial(self.beat, name)))
+        self.beats[name] = asyncio.create_task(again_and_again(f"node {name}", partial(self.beat, name)))
 
     async def beat(self, name: str) -> None:
         async with asyncio.TaskGroup() as both:

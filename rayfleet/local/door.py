@@ -11,11 +11,11 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
 
+from rayfleet.kubelet.loop import again_and_again
 from rayfleet.local.credentials import kubeconfig
 from rayfleet.local.identity import Identity, identify
 from rayfleet.local.pipe import allow_many
@@ -73,16 +73,6 @@ def load_record(state: State) -> Record | None:
         return msgspec.json.decode(record_path(state).read_bytes(), type=Record)
     except (FileNotFoundError, msgspec.MsgspecError):
         return None
-
-
-async def again_and_again(name: str, work: Callable[[], Awaitable[None]]) -> None:
-    """What is a convenience: a fault there must not close the API's port, nor leave the peers without who looks after them."""
-    while True:
-        try:
-            await work()
-        except Exception:
-            LOG.exception("%s: a fault; it is begun again", name)
-        await asyncio.sleep(1.0)
 
 
 async def told_to_stop() -> None:
