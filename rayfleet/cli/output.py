@@ -21,10 +21,17 @@ def dump_json(value: Any) -> str:
 
 
 def dump_yaml(value: Any) -> str:
+    """Texts of several lines stand as they are read."""
     import yaml
 
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return str(yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, width=140))
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        """Its own, so that nobody else's texts look different for it."""
+
+    def text(dumper: Any, value: str) -> Any:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+    Dumper.add_representer(str, text)
+    return str(yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=140))
 
 
 def columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -11,6 +11,7 @@ import yaml
 
 from rayfleet.api.config import Configuration
 from rayfleet.api.legacy import Converted, Inconvertible, convert
+from rayfleet.ray.serve_config import ServeConfig, read_config
 from rayfleet.sim.ideal import refusals, render
 
 LEGACY = Path(__file__).parents[2] / "examples" / "legacy"
@@ -259,3 +260,55 @@ def test_fields_of_the_first_api_version_are_lost_by_name() -> None:
     assert cluster(found)["apiVersion"] == "ray.io/v1" and "status" not in cluster(found)
     assert lost(found) == ["spec.serveDeploymentGraphSpec"]
     assert "replicas" not in cluster(found)["spec"]["rayClusterConfig"]["headGroupSpec"]
+
+
+def alpha(kind: str, **spec: Any) -> Converted:
+    return convert({"apiVersion": "ray.io/v1alpha1", "kind": kind, "metadata": {"name": "a"}, "spec": spec})
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "lost_at"),
+    [
+        ({"runtimeEnv": "e30="}, "{}", []),
+        ({"runtimeEnv": "e30=", "runtimeEnvYAML": "pip: [a]"}, "pip: [a]", ["spec.runtimeEnv"]),
+        ({"runtimeEnv": "{}"}, "", ["spec.runtimeEnv"]),
+        ({"runtimeEnv": "cGlwOiBbYV0="}, "", ["spec.runtimeEnv"]),
+        ({"runtimeEnv": "/w=="}, "", ["spec.runtimeEnv"]),
+        ({"runtimeEnv": {"pip": []}}, None, ["spec.runtimeEnv"]),
+        ({}, None, []),
+    ],
+)
+def test_a_runtime_environment_in_base64_is_written_out(given: Obj, said: str | None, lost_at: list[str]) -> None:
+    found = alpha("RayJob", entrypoint="true", **given)
+    assert (cluster(found)["spec"].get("runtimeEnvYAML"), lost(found)) == (said, lost_at)
+
+
+def served(**config: Any) -> tuple[Any, list[str]]:
+    """What is deployed, or what is wrong with the text; and what was lost."""
+    found = alpha("RayService", serveConfig=config)
+    read = read_config(cluster(found)["spec"]["serveConfigV2"])
+    return (read.document if isinstance(read, ServeConfig) else [fault.value for fault in read]), lost(found)
+
+
+def test_a_serve_config_of_the_first_api_version_is_one_application() -> None:
+    text = "a:\n- 1\n- |\n  two\n\n  lines\n"
+    assert served(importPath="m:app", deployments=[{"name": "x", "userConfig": text}, {"name": "y", "routePrefix": "/y"}]) == (
+        {
+            "applications": [
+                {
+                    "name": "default",
+                    "route_prefix": "/y",
+                    "import_path": "m:app",
+                    "deployments": [{"name": "x", "user_config": {"a": [1, "two\n\nlines\n"]}}, {"name": "y"}],
+                }
+            ]
+        },
+        [],
+    )
+    assert served(importPath="m:app", deployments=[{"name": "x", "routePrefix": "/x"}, {"name": "y", "routePrefix": "/y"}])[1] == [
+        "spec.serveConfig.deployments"
+    ]
+    assert served(importPath="m:app", runtimeEnv="a: [")[0][0].startswith("is no YAML")
+    assert served(importPath="m:app", deployments=["x", {}], runtimeEnv="  ")[0]["applications"][0]["deployments"] == [{}]
+    both = alpha("RayService", serveConfig={"importPath": "m:app"}, serveConfigV2="applications: []")
+    assert (cluster(both)["spec"], lost(both)) == ({"serveConfigV2": "applications: []"}, ["spec.serveConfig"])
