@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rayfleet.cli.check import MISSING, OFF, OK, Row
-from rayfleet.cli.options import words_for
+from rayfleet.cli.options import closed_fleet, words_for
+from rayfleet.cli.progress import dead_peers
 from rayfleet.kubelet.images import installed_ray
 from rayfleet.local.find import find_holder
 from rayfleet.local.namespaces import find, missing, setting
@@ -43,9 +44,18 @@ def of_machine(state: State) -> Iterator[Row]:
     kubectl = find("kubectl")
     yield Row("machine", "kubectl", OK if kubectl else OFF, kubectl or "not installed; rayfleet get, logs and delete do without it")
     yield from environment_rows()
-    holder = find_holder(state)
-    none = f"none runs; start one with: rayfleet up{words_for(state)}"
-    yield Row("fleet", "local fleet", OK if holder else OFF, f"runs in {state.path}" if holder else none)
+    yield from fleet_rows(state)
+
+
+def fleet_rows(state: State) -> Iterator[Row]:
+    """Whether a fleet runs, and what of it does not."""
+    if find_holder(state) is None:
+        yield Row("fleet", "local fleet", OFF, f"none runs; start one with: rayfleet up{words_for(state)}")
+        return
+    closed = closed_fleet(state)
+    yield Row("fleet", "local fleet", OFF if closed else OK, closed or f"runs in {state.path}")
+    for words in [] if closed else dead_peers(state):
+        yield Row("fleet", "local fleet", OFF, words)
 
 
 def environment_rows() -> Iterator[Row]:

@@ -89,9 +89,10 @@ def state_of(path: str | None) -> State:
 def connection_of(kubeconfig: str | None, context: str | None, state: str | None) -> Connection:
     """--kubeconfig, else KUBECONFIG, else the local fleet that is up, else ~/.kube/config. --state names a fleet, and so comes first too.
 
-    Raises ConfigError.
+    Raises ConfigError, also where it is that of a local fleet which nobody can reach: then with the mend.
     """
     from rayfleet.kube.connection import ConfigError, default_path, load_kubeconfig
+    from rayfleet.local.state import State
 
     if kubeconfig is None and (state or not os.environ.get("KUBECONFIG")):
         place = state_of(state)
@@ -101,7 +102,23 @@ def connection_of(kubeconfig: str | None, context: str | None, state: str | None
             raise ConfigError(no_fleet(place))
         elif not default_path().exists():
             raise ConfigError(f"{no_fleet(place)}\nNor is there {default_path()}; --kubeconfig or KUBECONFIG names another API server.")
+    if closed := closed_fleet(State((Path(kubeconfig) if kubeconfig else default_path()).resolve().parent)):
+        raise ConfigError(closed)
     return load_kubeconfig(kubeconfig, context)
+
+
+def closed_fleet(place: State) -> str:
+    """Why nobody reaches the local fleet that was begun in this directory, and the mend; "" where one lives, and where none was begun."""
+    from rayfleet.local.find import find_door, find_holder
+
+    if not place.started.exists() or find_door(place):
+        return ""
+    if find_holder(place) is None:
+        return no_fleet(place)
+    return (
+        f"the door of the local fleet in {place.path} is dead, so the host's ports are closed; clusters live on. "
+        f"Open it again with: rayfleet up{words_for(place)}"
+    )
 
 
 def no_fleet(place: State) -> str:

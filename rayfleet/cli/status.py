@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rayfleet.cli.options import api_options, client_of, connection_of, no_fleet, state_of, words_for
+from rayfleet.cli.options import api_options, client_of, closed_fleet, connection_of, no_fleet, state_of
 from rayfleet.cli.output import columns, dump_json, dump_yaml
 
 if TYPE_CHECKING:
@@ -61,10 +61,9 @@ def show(place: State, clusters: list[dict[str, Any]], processes: list[dict[str,
     click.echo()
     if processes:
         click.echo(columns(list(processes[0]), [list(each.values()) for each in processes]))
-        if any(each["process"] == "door" and each["state"] == "dead" for each in processes):
-            click.echo(
-                f"\nThe door is dead, so the host's ports are closed; clusters live on. Open it again with: rayfleet up{words_for(place)}"
-            )
+        closed = closed_fleet(place)
+        if closed and closed != problem:
+            click.echo(f"\nT{closed[1:]}")
     else:
         click.echo(f"N{no_fleet(place)[1:]}")
 

@@ -65,6 +65,7 @@ class Setup:
         self.worker.histories = read_histories(self.directory)
         if self.worker.sandbox is None:
             self.record_losses()
+            self.worker.earlier = {name: history[-1].attempt for name, history in self.worker.histories.items()}
 
     def record_losses(self) -> None:
         """Ends the attempts that nobody saw end."""

@@ -23,37 +23,49 @@ class Steps:
 
 
 def next_steps(
-    spec: Mapping[str, Any], histories: Mapping[str, History], started: Collection[str], now: float, scale: float = 1.0
+    spec: Mapping[str, Any],
+    histories: Mapping[str, History],
+    started: Collection[str],
+    now: float,
+    scale: float = 1.0,
+    earlier: Mapping[str, int] | None = None,
 ) -> Steps:
-    """`started`: running containers whose startup probe, if any, has passed."""
+    """`started`: running containers whose startup probe, if any, has passed. `earlier`: each container's last attempt before the Pod lost
+    all that ran (its node's end): init containers run again after it, and no back-off counts what was before.
+    https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#pod-restart-reasons
+    """
     policy = spec.get("restartPolicy") or "Always"
-    begun = any(histories.get(container["name"]) for container in spec.get("containers") or ())
+    if outcome := outcome_of(spec, policy, histories):
+        return Steps(outcome=outcome)
+    recent = {name: tuple(one for one in history if one.attempt > (earlier or {}).get(name, -1)) for name, history in histories.items()}
+    begun = any(recent.get(container["name"]) for container in spec.get("containers") or ())
     for container in spec.get("initContainers") or ():
-        name, history = container["name"], histories.get(container["name"], ())
+        name, history = container["name"], recent.get(container["name"], ())
         sidecar = container.get("restartPolicy") == "Always"
         if sidecar and (begun or name in started):  # once the others run, it is one of them
             continue
         if history and not history[-1].running and history[-1].exit_code == 0 and not sidecar:
             continue
-        if history and not history[-1].running and policy == "Never" and not sidecar:
-            return Steps(outcome="Failed")
         return gather({name: history}, now, scale)
-    return main_steps(spec, policy, histories, now, scale)
+    sidecars = [each["name"] for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"]
+    due = [*sidecars, *(each["name"] for each in spec.get("containers") or () if not over(histories.get(each["name"], ()), policy))]
+    return gather({name: recent.get(name, ()) for name in due}, now, scale)
 
 
-def main_steps(spec: Mapping[str, Any], policy: str, histories: Mapping[str, History], now: float, scale: float) -> Steps:
-    due: dict[str, History] = {}
-    codes: list[int] = []
-    for container in spec.get("containers") or ():
-        history = histories.get(container["name"], ())
-        if history and not history[-1].running and not restart.wanted(policy, history[-1].exit_code or 0):
-            codes.append(history[-1].exit_code or 0)
-        else:
-            due[container["name"]] = history
-    if not due:
-        return Steps(outcome="Failed" if any(codes) else "Succeeded")
-    sidecars = {c["name"]: histories.get(c["name"], ()) for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"}
-    return gather({**sidecars, **due}, now, scale)
+def outcome_of(spec: Mapping[str, Any], policy: str, histories: Mapping[str, History]) -> str:
+    """What has become of the Pod; "" while something of it runs or will run."""
+    inits = [each["name"] for each in spec.get("initContainers") or () if each.get("restartPolicy") != "Always"]
+    if policy == "Never" and any(over(histories.get(name, ()), policy) and histories[name][-1].exit_code for name in inits):
+        return "Failed"
+    lives = [histories.get(each["name"], ()) for each in spec.get("containers") or ()]
+    if not all(over(history, policy) for history in lives):
+        return ""
+    return "Failed" if any(history[-1].exit_code for history in lives) else "Succeeded"
+
+
+def over(history: History, policy: str) -> bool:
+    """Has the container ended for good?"""
+    return bool(history) and not history[-1].running and not restart.wanted(policy, history[-1].exit_code or 0)
 
 
 def gather(due: Mapping[str, History], now: float, scale: float) -> Steps:

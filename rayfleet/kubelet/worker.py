@@ -44,6 +44,7 @@ class Worker:
         self.ending = Ending(self)
         self.sandbox: Sandbox | None = None
         self.histories: dict[str, History] = read_histories(self.directory)
+        self.earlier: dict[str, int] = {}  # each container's last attempt before the Pod was found without anything that runs
         self.last_words: dict[str, str] = {}
         self.waiting: dict[str, tuple[str, str]] = {}
         self.retry_at: dict[str, float] = {}  # container, or "" for the Pod as a whole -> when a refused configuration is tried again
@@ -149,7 +150,7 @@ class Worker:
             self.setup.renew_at = None if self.setup.renew_at is None else now
         self.looked_at = now
         started = self.health.started(self.running())
-        steps = next_steps(spec, self.histories, started, now, self.house.settings.backoff_scale)
+        steps = next_steps(spec, self.histories, started, now, self.house.settings.backoff_scale, self.earlier)
         self.outcome = steps.outcome
         deadline = self.deadline()
         if deadline is not None and now >= deadline and not self.outcome:

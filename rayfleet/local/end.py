@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 
 from rayfleet.kubelet.cgroups import remove_recorded
-from rayfleet.kubelet.kept_logs import keep
 from rayfleet.local import leftovers
 from rayfleet.local.find import find_door, find_holder
 from rayfleet.local.identity import stop
@@ -23,7 +22,7 @@ PEER_GRACE = 5.0
 HOLDER_GRACE = 15.0
 # Objects stay, and with them what their users know: ports, tokens, the authority.
 KEPT = ("objects", "credentials", "ports.json", "lock")
-KEPT_OF_PODS = ("claims", "logs")
+KEPT_OF_PODS = ("claims", "logs", "pods")
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -66,11 +65,13 @@ def remove(state: State, forget: bool) -> list[str]:
 
 
 def remove_pods(state: State) -> list[str]:
-    """As `remove`, of what is left of Pods when nothing of them runs; logs and claims stay."""
-    pods = state.pods / "pods"
-    for directory in sorted(pods.iterdir()) if pods.is_dir() else ():
-        keep(directory, state.kept_logs)
-    return remove_but(state.pods, KEPT_OF_PODS)
+    """As `remove`, of what is left of Pods when nothing of them runs. Claims, volumes, logs and the records of their containers stay, as on
+    a node that reboots: the next kubelet goes on from there, as each Pod's policy says."""
+    scratch = list(state.pods.glob("pods/*/containers/*/scratch-*"))
+    for directory in scratch:
+        remove_tree(directory)
+    left = [f"directory {directory}" for directory in scratch if directory.exists()]
+    return [*left, *remove_but(state.pods, KEPT_OF_PODS)]
 
 
 def remove_but(directory: Path, kept: Collection[str]) -> list[str]:

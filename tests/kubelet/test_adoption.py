@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import signal
+from contextlib import suppress
 
 import pytest
 
@@ -167,6 +170,36 @@ async def test_a_storm_of_kills(bare_world: World) -> None:
         assert (await world.container(name))["restartCount"] == 0
         await world.client.delete(PODS, name, "default", grace=0)
     await until("nothing is left", lambda: remains(world.settings.state) == NOTHING)
+
+
+async def test_after_a_power_cut_pods_go_on_as_their_policies_say(bare_world: World) -> None:
+    world = bare_world
+    process = await world.start_kubelet_process()
+    says = {"initContainers": [{"name": "i", "image": "i", "command": ["sh", "-c", "echo prepared >> /v/log"], "volumeMounts": MOUNT}]}
+    await world.apply(pod(f"cat /v/log; {FOR_EVER}", **says, volumeMounts=MOUNT, volumes=[{"name": "v", "emptyDir": {}}]))
+    await world.apply(pod(f"echo once; {FOR_EVER}", "once", restartPolicy="Never"))
+    await world.becomes_ready()
+    await world.reaches("Running", "once")
+    process.kill()
+    await process.wait()
+    for pid in shims(world.settings.state):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+    await world.start_kubelet()
+    lost = (await world.reaches("Failed", "once"))["containerStatuses"][0]
+    assert (lost["restartCount"], lost["state"]["terminated"]["reason"]) == (0, "ContainerStatusUnknown")
+    assert await world.log("once") == "once\n"
+
+    async def again() -> bool:
+        return (await world.container()).get("restartCount") == 1 and is_true("Ready", await world.status())
+
+    await until("the other runs again, prepared anew", again)
+    assert await world.log() == "prepared\nprepared\n"
+    assert await world.log(query="?previous=true") == "prepared\n"
+
+
+MOUNT = [{"name": "v", "mountPath": "/v"}]
 
 
 async def test_a_lost_sandbox_is_made_anew(world: World) -> None:

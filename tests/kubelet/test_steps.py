@@ -66,3 +66,21 @@ def test_a_pod_has_an_outcome_when_nothing_will_run_again() -> None:
     assert next_steps(spec("Never"), ran("a", 0) | ran("b", 3), (), NOW).outcome == "Failed"
     assert next_steps(spec("OnFailure"), ran("a", 0) | ran("b", 3), (), NOW).start == ("b",)
     assert next_steps(spec("OnFailure"), ran("a", 0) | ran("b", 3, 0), (), NOW).outcome == "Succeeded"
+
+
+def test_after_a_boot_init_containers_run_again_and_no_back_off_counts_what_was_before() -> None:
+    prepared = spec("OnFailure", [{"name": "i"}, {"name": "s", "restartPolicy": "Always"}])
+    lost = ran("i", 0) | ran("s", 137) | ran("a", 137, 137, 137) | ran("b", 0)
+    before = {"i": 0, "s": 0, "a": 2, "b": 0}
+    assert next_steps(prepared, lost, (), NOW, earlier=before).start == ("i",)
+    assert next_steps(prepared, lost | ran("i", 0, 0), (), NOW, earlier=before).start == ("s",)
+    sidecar = ran("i", 0, 0) | ran("s", 137, None)
+    assert next_steps(prepared, lost | sidecar, ("s",), NOW, earlier=before) == Steps(start=("a",))
+    assert next_steps(prepared, lost | sidecar | ran("a", 137, 137, 137, 0), ("s",), NOW, earlier=before).outcome == "Succeeded"
+
+
+def test_what_is_never_to_be_restarted_is_not_by_a_boot() -> None:
+    once = spec("Never", [{"name": "i"}])
+    lost = ran("i", 0) | ran("a", 137) | ran("b", 0)
+    assert next_steps(once, lost, (), NOW, earlier={"i": 0, "a": 0, "b": 0}).outcome == "Failed"
+    assert next_steps(once, ran("i", 137), (), NOW, earlier={"i": 0}).outcome == "Failed"

@@ -17,6 +17,7 @@ import pytest
 
 from rayfleet.local import leftovers
 from rayfleet.local.end import end
+from rayfleet.local.find import find_holder
 from rayfleet.local.identity import Identity, identify
 from rayfleet.local.leftovers import command_line
 from rayfleet.local.state import State
@@ -73,6 +74,22 @@ def test_whichever_peer_dies_the_same_pods_and_processes_live_on_and_a_change_is
     fleet.run("scale", f"raycluster/{lasting}", "--replicas", str(len(uids)))  # one worker more than before
     fleet.ready(lasting, len(uids))
     assert uids.items() <= fleet.uids(lasting).items()
+    assert processes <= idlers(fleet, lasting)
+
+
+def test_when_nearly_all_is_killed_at_once_every_command_names_what_heals_it(fleet: Fleet, lasting: str) -> None:
+    uids, processes = fleet.uids(lasting), idlers(fleet, lasting)
+    before = fleet.processes()
+    for each in ("door", "kubelet", "operator", "apiserver"):
+        kill(before[each], signal.SIGKILL)
+    mend = f"rayfleet up --state {fleet.state.path}\n"
+    eventually(lambda: fleet.processes()["door"]["state"] == "dead", 10.0)
+    for words in (("status",), ("get", "pods"), ("explain", lasting)):
+        assert mend in fleet.run(*words, code=1)
+    assert mend in fleet.run("doctor")
+    fleet.up()
+    fleet.ready(lasting, len(uids) - 1)
+    assert fleet.uids(lasting) == uids
     assert processes <= idlers(fleet, lasting)
 
 
@@ -222,7 +239,19 @@ def test_what_is_kept_by_down_comes_back_with_the_next_up(tmp_path_factory: pyte
         file = fleet.state.path.parent / "kept.json"
         file.write_text(json.dumps(idle_cluster("kept", workers=0)))
         assert "unchanged" in fleet.up("-f", str(file))  # ready means now: not what was written before
-        assert fleet.of_pod(next(iter(fleet.pods("kept"))))
+        (head,) = fleet.pods("kept")
+        assert fleet.of_pod(head)
+        uids, holder = fleet.uids("kept"), find_holder(fleet.state)
+        assert holder
+        kill(fleet.processes()["door"], signal.SIGKILL)
+        holder.signal(signal.SIGKILL)  # as by a power cut
+        assert holder.wait(10.0)
+        assert "rayfleet up --state" in fleet.run("get", "pods", code=1)
+        fleet.up("-f", str(file))
+        assert fleet.of_pod(head)
+        assert fleet.uids("kept") == uids
+        (container,) = fleet.pods("kept")[head]["status"]["containerStatuses"]
+        assert container["restartCount"] == 2
     finally:
         assert end(fleet.state, forget=True).left == ()
 
