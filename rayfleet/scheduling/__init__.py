@@ -4,6 +4,10 @@
     selection   node selectors, required node affinity                            pure
     taints      taints and tolerations                                            pure
     fit         why a Pod cannot be on a node                                     pure
+    pods        Pods that wait, and Pods that have a node                         pure
+    terms       which Pods a term of Pod affinity means                           pure
+    company     Pods that must be near others, or apart from them                 pure
+    spread      topology spread constraints                                       pure
     decide      a node for each waiting Pod, or the sentence of why there is none pure
     loss        nodes that are silent: conditions, taints, Pods to evict          pure
     objects     what is watched of nodes and leases

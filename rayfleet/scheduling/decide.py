@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
-from rayfleet.scheduling.amounts import PODS, Amounts, less, requested
-from rayfleet.scheduling.fit import Misfit, Site, misfit, ports_of
+from rayfleet.scheduling.amounts import Amounts, less, requested
+from rayfleet.scheduling.company import company_of
+from rayfleet.scheduling.fit import Misfit, Site, misfit
+from rayfleet.scheduling.pods import Taken, Waiting, priority, taken
+from rayfleet.scheduling.spread import spread_of
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NO_NODES = "no nodes available to schedule pods"
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A Pod without a node; `created` is its creationTimestamp."""
-
-    uid: str
-    name: str
-    spec: Mapping[str, Any]
-    created: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What a Pod takes from the node where it is."""
-
-    node: str
-    amounts: Amounts
-    ports: frozenset[tuple[str, str, int]]
-
-
-def taken(spec: Mapping[str, Any], node: str) -> Taken:
-    """Of a spec that is not understood, nothing but the Pod itself."""
-    try:
-        return Taken(node, requested(spec), ports_of(spec))
-    except (AttributeError, LookupError, TypeError, ValueError):
-        return Taken(node, {PODS: Fraction(1)}, frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +30,33 @@ def decide(waiting: Iterable[Waiting], empty: Iterable[Site], present: Iterable[
     """An answer for each Pod by its UID: the higher priority first, then the older one. `empty` are the nodes without any Pod, `present`
     what is taken of them."""
     sites = {site.name: site for site in empty}
-    for one in present:
-        if one.node in sites:
-            sites[one.node] = without(sites[one.node], one)
+    neighbours = [one for one in present if one.node in sites]
+    for one in neighbours:
+        sites[one.node] = without(sites[one.node], one)
     answers: dict[str, Answer] = {}
     for pod in sorted(waiting, key=lambda pod: (-priority(pod.spec), pod.created, pod.name, pod.uid)):
         try:
             wants = requested(pod.spec)
-            misfits = {name: misfit(pod.spec, wants, site) for name, site in sites.items()}
+            misfits = judged(pod, wants, sites, neighbours)
         except (AttributeError, LookupError, TypeError, ValueError) as error:  # nonsense in one Pod's spec is that Pod's trouble alone
             answers[pod.uid] = Answer(refusal=f"the Pod's spec is not understood: {type(error).__name__}: {error}")
             continue
         fitting = [sites[name] for name, why in misfits.items() if why is None]
         if fitting:
             best = min(fitting, key=lambda site: (fullness(wants, site), site.pods, site.name))
-            sites[best.name] = without(best, taken(pod.spec, best.name))
+            placed = taken(pod.spec, best.name, pod.namespace, pod.labels)
+            neighbours.append(placed)
+            sites[best.name] = without(best, placed)
             answers[pod.uid] = Answer(best.name)
         else:
             answers[pod.uid] = Answer(refusal=refusal([why for why in misfits.values() if why]))
     return answers
 
 
-def priority(spec: Mapping[str, Any]) -> int:
-    given = spec.get("priority")
-    return given if isinstance(given, int) else 0
+def judged(pod: Waiting, wants: Amounts, sites: Mapping[str, Site], neighbours: Collection[Taken]) -> dict[str, Misfit | None]:
+    """Of each node, why the Pod cannot be there; None: it can. In the order of kube-scheduler's filters."""
+    spread, company = spread_of(pod, neighbours, sites), company_of(pod, neighbours, sites)
+    return {name: misfit(pod.spec, wants, site) or spread.misfit(site) or company.misfit(site) for name, site in sites.items()}
 
 
 def without(site: Site, one: Taken) -> Site:

@@ -14,9 +14,10 @@ from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError, Conflict, NotFound
 from rayfleet.runtime.informer import Informer
 from rayfleet.scheduling.amounts import amounts_of
-from rayfleet.scheduling.decide import Taken, Waiting, decide, taken
+from rayfleet.scheduling.decide import decide
 from rayfleet.scheduling.fit import Site
 from rayfleet.scheduling.objects import PRETENDS, Node, Pod
+from rayfleet.scheduling.pods import Taken, Waiting, taken
 
 log = logging.getLogger(__name__)
 NAME = "default-scheduler"
@@ -63,7 +64,9 @@ class Scheduler:
         elif new.spec.get("nodeName"):
             self.waiting.pop(uid, None)
             self.refused.pop(uid, None)
-            self.taken[uid] = taken(new.spec, new.spec["nodeName"])
+            before, self.taken[uid] = self.taken.get(uid), taken_by(new, new.spec["nodeName"])
+            if self.taken[uid] != before:  # others may wait for a neighbour as this one is now
+                self.changed.set()
         elif waits(new) and uid not in self.taken:
             self.waiting[uid] = new
             self.changed.set()
@@ -73,13 +76,13 @@ class Scheduler:
     async def place(self) -> None:
         if not self.waiting:
             return
-        pods = [Waiting(uid, pod.metadata.name, pod.spec, pod.metadata.creation_timestamp or "") for uid, pod in self.waiting.items()]
-        answers = decide(pods, map(site, self.nodes.values()), self.taken.values())
+        answers = decide(map(waiting, self.waiting.values()), map(site, self.nodes.values()), self.taken.values())
         pods_by_uid = dict(self.waiting)
         for uid, answer in answers.items():
             if answer.node:
                 pod = self.waiting.pop(uid)
-                self.taken[uid] = taken(pod.spec, answer.node)
+                self.taken[uid] = taken_by(pod, answer.node)
+                self.changed.set()  # those before it in the row may have waited for it
                 self.binding[uid] = asyncio.create_task(self.bind(pod, answer.node))
         for uid, answer in answers.items():
             if answer.refusal and self.refused.get(uid) != answer.refusal:
@@ -130,6 +133,16 @@ def waits(pod: Pod) -> bool:
     if pod.metadata.deletion_timestamp or pod.spec.get("schedulingGates"):
         return False
     return pod.spec.get("schedulerName") in (None, "", NAME)
+
+
+def waiting(pod: Pod) -> Waiting:
+    meta = pod.metadata
+    return Waiting(meta.uid, meta.name, pod.spec, meta.creation_timestamp or "", meta.namespace, meta.labels or {})
+
+
+def taken_by(pod: Pod, node: str) -> Taken:
+    meta = pod.metadata
+    return taken(pod.spec, node, meta.namespace, meta.labels, leaving=meta.deletion_timestamp is not None)
 
 
 def site(node: Node) -> Site:

@@ -81,6 +81,20 @@ async def test_nodes_share_the_machine_and_pods_spread_over_them(pair: World) ->
     assert await pair.log("a") == await pair.log("b") == ""
 
 
+async def test_pods_that_shun_each_other_have_a_node_each_and_the_third_waits_for_one(pair: World) -> None:
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "x"}}}
+    apart = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}, "labels": {"app": "x"}}
+    for name in ("a", "b", "c"):
+        await pair.apply(asking("100m", name, **apart))
+    (words,) = await until("one is refused", lambda: pair.events("FailedScheduling"))
+    assert words.startswith("0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules. preemption: ")
+    placed = [name for name in ("a", "b", "c") if (await pair.pod(name))["spec"].get("nodeName")]
+    assert {(await pair.pod(name))["spec"]["nodeName"] for name in placed} == {"local", "other"}
+    await pair.client.delete(PODS, placed[0], "default", grace=0)
+    for name in {"a", "b", "c"} - {placed[0]}:
+        await pair.becomes_ready(name)
+
+
 async def test_a_stopped_node_is_lost_and_its_pods_are_evicted(pair: World) -> None:
     there = {"nodeSelector": {"kubernetes.io/hostname": "other"}}
     stays = {"tolerations": [{"operator": "Exists"}]}

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from rayfleet.scheduling.amounts import amounts_of, requested
-from rayfleet.scheduling.decide import Answer, Waiting, decide, taken
+from rayfleet.scheduling.decide import Answer, decide
 from rayfleet.scheduling.fit import Site
+from rayfleet.scheduling.pods import Waiting, taken
 
 NONE_HELPS = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 NOBODY = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."

@@ -1,0 +1,69 @@
+"""Topology spread constraints that must be kept (DoNotSchedule).
+
+Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rayfleet.planning.selection import selects
+from rayfleet.scheduling.fit import UNSCHEDULABLE, Misfit, Site
+from rayfleet.scheduling.pods import Taken, Waiting
+from rayfleet.scheduling.selection import selected
+from rayfleet.scheduling.taints import untolerated
+from rayfleet.scheduling.terms import narrowed
+
+UNEVEN = "node(s) didn't match pod topology spread constraints"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """Nodes with the same value of the label `key` are one domain. `most`: how many Pods it may hold, the one that comes included."""
+
+    key: str
+    counts: Mapping[str, int]
+    own: int  # the Pod that comes, if the constraint counts it
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    constraints: tuple[Constraint, ...]
+
+    def misfit(self, site: Site) -> Misfit | None:
+        for one in self.constraints:
+            if one.key not in site.labels:
+                return Misfit((f"{UNEVEN} (missing required label)",), True)
+            if one.counts.get(site.labels[one.key], 0) + one.own > one.most:
+                return Misfit((UNEVEN,), False)
+        return None
+
+
+def spread_of(pod: Waiting, neighbours: Collection[Taken], sites: Mapping[str, Site]) -> Spread:
+    """Raises LookupError for a constraint that is not understood."""
+    rules = [one for one in pod.spec.get("topologySpreadConstraints") or () if one["whenUnsatisfiable"] == "DoNotSchedule"]
+    keyed = {name: site for name, site in sites.items() if all(rule["topologyKey"] in site.labels for rule in rules)}
+    return Spread(tuple(constraint(rule, pod, neighbours, keyed) for rule in rules))
+
+
+def constraint(rule: Mapping[str, Any], pod: Waiting, neighbours: Collection[Taken], sites: Mapping[str, Site]) -> Constraint:
+    key, selector = rule["topologyKey"], narrowed(rule, pod.labels)
+    domains = {name: site.labels[key] for name, site in sites.items() if counts(rule, pod.spec, site)}
+    counted = Counter(dict.fromkeys(domains.values(), 0))
+    for one in neighbours:
+        if one.node in domains and one.namespace == pod.namespace and not one.leaving and selects(selector, one.labels):
+            counted[domains[one.node]] += 1
+    least = min(counted.values(), default=0) if len(counted) >= (rule.get("minDomains") or 1) else 0
+    return Constraint(key, counted, int(selects(selector, pod.labels)), rule["maxSkew"] + least)
+
+
+def counts(rule: Mapping[str, Any], spec: Mapping[str, Any], site: Site) -> bool:
+    """Whether a node is one of those over which the Pods are spread."""
+    if rule.get("nodeAffinityPolicy") != "Ignore" and not selected(spec, site.name, site.labels):
+        return False
+    taints = (*site.taints, UNSCHEDULABLE) if site.unschedulable else site.taints
+    return rule.get("nodeTaintsPolicy") != "Honor" or not untolerated(spec, taints)
