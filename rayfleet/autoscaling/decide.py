@@ -15,12 +15,13 @@ from rayfleet.autoscaling.reasons import Since, of_growth, waiting_since
 from rayfleet.autoscaling.reduction import Needs, Reduction, reduce
 from rayfleet.autoscaling.remedies import infeasible
 from rayfleet.autoscaling.replicas import Holding, holdings, once, sane
+from rayfleet.autoscaling.shapes import few
 from rayfleet.autoscaling.values import HEAD, Decision, Demand, Group, Instance, Launch, Memory, Policy, Sentence, Target
 
 
 def decide(demand: Demand, groups: Sequence[Group], instances: Iterable[Instance], policy: Policy, memory: Memory, now: float) -> Decision:
     """What to write, whom to drain, and why. Raises nothing, whatever the amounts, counts, names and times are."""
-    known = once(instances)
+    demand, known = few(demand), once(instances)
     out = departures(memory, known, now)
     held = holdings(sane(groups), known, out)
     growth = grow(demand, held, [each for each in known if each.group == HEAD], policy.ceiling)

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from rayfleet.autoscaling.packing import Limits, Packing, commit, pack
 from rayfleet.autoscaling.replicas import WORKING, Holding
-from rayfleet.autoscaling.shapes import Batch, Names, batch_of, gang_batch, gangs_in_order, names_of, task_batch
+from rayfleet.autoscaling.shapes import Batch, Names, batch_of, gang_batch, gangs_in_order, names_of
 from rayfleet.autoscaling.stock import Node, Stock, fresh, stocked
 from rayfleet.autoscaling.values import Demand, Gang, Instance
 
@@ -103,7 +103,7 @@ def grown(
         growth.stock = stocked(names, growth.stock.nodes())
     for gang in gangs_in_order(demand.gangs):
         growth.place(Want(Sort.GANG, gang_batch(names, gang), gang), whole=True)
-    growth.place(Want(Sort.TASKS, task_batch(names, demand.requests)), whole=False)
+    growth.place(Want(Sort.TASKS, batch_of(names, demand.requests)), whole=False)
     return growth
 
 

@@ -1,4 +1,6 @@
-"""Where a decision is made: at once where there is little to weigh, else in a process beside this one, so that no other cluster waits."""
+"""Where a decision is made: at once where there is little to weigh, else in a process beside this one, so that no other cluster waits. What
+waits for room is read there, too.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,14 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from rayfleet.autoscaling.decide import decide
-from rayfleet.autoscaling.values import Decision, Demand, Group, Instance, Memory, Policy
+from rayfleet.autoscaling.values import Decision, Group, Instance, Memory, Policy
+from rayfleet.autoscaling.word import Word, demand_in
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
 MUCH = 200
-"""Shapes that wait, bundles and Pods together: about 10 ms of work."""
+"""Shapes that wait, bundles, nodes and Pods together: about 10 ms of work."""
 
 
 class Judge:
@@ -24,15 +27,15 @@ class Judge:
         self._beside: ProcessPoolExecutor | None = None
 
     async def __call__(
-        self, demand: Demand, groups: tuple[Group, ...], instances: tuple[Instance, ...], policy: Policy, memory: Memory, now: float
+        self, word: Word, groups: tuple[Group, ...], instances: tuple[Instance, ...], policy: Policy, memory: Memory, now: float
     ) -> Decision:
-        if weight(demand, instances) < self._much:
-            return decide(demand, groups, instances, policy, memory, now)
+        if word.weight + len(instances) < self._much:
+            return decide(word.demand, groups, instances, policy, memory, now)
         from concurrent.futures import BrokenExecutor
 
         beside = self._executor()
         try:
-            return await asyncio.wrap_future(beside.submit(decide, demand, groups, instances, policy, memory, now))
+            return await asyncio.wrap_future(beside.submit(weigh, word.told(), groups, instances, policy, memory, now))
         except BrokenExecutor:
             if self._beside is beside:
                 self._beside = None
@@ -51,5 +54,5 @@ class Judge:
             self._beside.shutdown(wait=False, cancel_futures=True)
 
 
-def weight(demand: Demand, instances: tuple[Instance, ...]) -> int:
-    return len(demand.requests) + len(demand.floor) + sum(len(gang.bundles) for gang in demand.gangs) + len(instances)
+def weigh(told: bytes, groups: tuple[Group, ...], instances: tuple[Instance, ...], policy: Policy, memory: Memory, now: float) -> Decision:
+    return decide(demand_in(told), groups, instances, policy, memory, now)

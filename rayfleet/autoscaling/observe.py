@@ -13,7 +13,8 @@ from rayfleet.autoscaling.cluster import groups_of, instances_of, policy_of
 from rayfleet.autoscaling.observed import Observed
 from rayfleet.autoscaling.obstacles import before_asking, concerns_us, in_the_answer, unknown_options, without_head_since
 from rayfleet.autoscaling.report import report
-from rayfleet.autoscaling.values import Decision, Demand, Group, Instance, Memory, Policy
+from rayfleet.autoscaling.values import Decision, Group, Instance, Memory, Policy
+from rayfleet.autoscaling.word import Word
 from rayfleet.ray.answer import Heard
 from rayfleet.ray.gcs import Head
 from rayfleet.resources import auth, tls
@@ -21,7 +22,7 @@ from rayfleet.resources.env import head_host
 from rayfleet.resources.pod_template import head_service_of
 from rayfleet.resources.ports import GCS, port_of
 
-Decide = Callable[[Demand, tuple[Group, ...], tuple[Instance, ...], Policy, Memory, float], Awaitable[Decision]]
+Decide = Callable[[Word, tuple[Group, ...], tuple[Instance, ...], Policy, Memory, float], Awaitable[Decision]]
 
 
 class Reader(Protocol):
@@ -78,7 +79,7 @@ class Observer:
         key, word = cluster.metadata.key, heard.answer
         instances = instances_of((pod for pod in pods if pod.is_head or pod.is_worker), word.nodes, word.at)
         groups = groups_of(cluster, instances)
-        decision = await self.decide(word.demand, groups, instances, policy_of(cluster), self.loop.memory(key), now)
+        decision = await self.decide(word, groups, instances, policy_of(cluster), self.loop.memory(key), now)
         return Observed(
             cluster,
             now,

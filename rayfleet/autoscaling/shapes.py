@@ -5,7 +5,7 @@ Source of the order: Ray's ResourceDemandScheduler (constraints, label terms, nu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rayfleet.autoscaling.amounts import Resources, total
@@ -75,14 +75,26 @@ def batch_of(names: Names, requests: Iterable[Request], apart: str = "") -> Batc
     return Batch(tuple(ordered), tuple(counts[shape] for shape in ordered))
 
 
-def task_batch(names: Names, requests: Sequence[Request]) -> Batch:
+def few(demand: Demand) -> Demand:
     """Tasks that nearly all differ are rounded up, until there are few enough shapes to plan with in a fraction of a second."""
-    batch = batch_of(names, requests)
+    found = counted(demand.requests)
+    if len(found) <= MOST_SHAPES:
+        return demand
     for digits in (3, 2, 1):
-        if len(batch.shapes) <= MOST_SHAPES:
+        found = counted(replace(each, resources=rounded_up(each.resources, digits)) for each in found)
+        if len(found) <= MOST_SHAPES:
             break
-        batch = batch_of(names, [replace(each, resources=rounded_up(each.resources, digits)) for each in requests])
-    return batch
+    return replace(demand, requests=found)
+
+
+def counted(requests: Iterable[Request]) -> tuple[Request, ...]:
+    """Each once, with how many there are of it; a count below one is nothing."""
+    counts: dict[Request, int] = {}
+    for request in requests:
+        if request.count > 0:
+            one = replace(request, count=1)
+            counts[one] = counts.get(one, 0) + request.count
+    return tuple(replace(one, count=count) for one, count in counts.items())
 
 
 def rounded_up(amounts: Resources, digits: int) -> Resources:

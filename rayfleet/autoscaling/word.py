@@ -80,16 +80,35 @@ class Word:
 
     @cached_property
     def demand(self) -> Demand:
-        return Demand(
-            requests=most(counted(self._state.pending_resource_requests)),
-            gangs=most(gang(each) for each in self._state.pending_gang_resource_requests),
-            floor=most(request for each in self._state.cluster_resource_constraints for request in counted(each.resource_requests)),
-        )
+        return demand(self._state)
+
+    @property
+    def weight(self) -> int:
+        """How many shapes, bundles and nodes there are to be weighed. They are not read for it."""
+        asked = sum(len(each.resource_requests) for each in self._state.cluster_resource_constraints)
+        gangs = sum(len(bundles(each)) for each in self._state.pending_gang_resource_requests)
+        return len(self._state.pending_resource_requests) + len(self._state.node_states) + asked + gangs
+
+    def told(self) -> bytes:
+        """The answer as another process is told of it (`demand_in`)."""
+        return bytes(self._state.SerializeToString())
 
     @property
     def waits(self) -> bool:
         """Does anything wait for room?"""
         return bool(self._state.pending_resource_requests or self._state.pending_gang_resource_requests)
+
+
+def demand_in(told: bytes) -> Demand:
+    return demand(parsed("ClusterResourceState", told))
+
+
+def demand(state: Any) -> Demand:
+    return Demand(
+        requests=most(counted(state.pending_resource_requests)),
+        gangs=most(gang(each) for each in state.pending_gang_resource_requests),
+        floor=most(request for each in state.cluster_resource_constraints for request in counted(each.resource_requests)),
+    )
 
 
 def seconds(node: Any) -> float:
@@ -135,15 +154,19 @@ def selector(message: Any) -> Selector:
 
 
 def gang(message: Any) -> Gang:
-    """Newer Rays send alternatives, of which their own autoscaler takes the first as well."""
-    bundles = message.bundle_selectors[0].resource_requests if message.bundle_selectors else message.requests
+    found = bundles(message)
     named = message.details.partition(":")[2].partition("|")[0]
     return Gang(
-        id=next((each.anti_affinity.label_name for bundle in bundles for each in bundle.placement_constraints), ""),
-        strategy=STRATEGIES.get(named) or placed(bundles),
-        bundles=tuple(request(bundle) for bundle in bundles),
+        id=next((each.anti_affinity.label_name for bundle in found for each in bundle.placement_constraints), ""),
+        strategy=STRATEGIES.get(named) or placed(found),
+        bundles=tuple(request(bundle) for bundle in found),
         details=message.details[:256],
     )
+
+
+def bundles(message: Any) -> Any:
+    """Newer Rays send alternatives, of which their own autoscaler takes the first as well."""
+    return message.bundle_selectors[0].resource_requests if message.bundle_selectors else message.requests
 
 
 def placed(bundles: Any) -> Strategy:

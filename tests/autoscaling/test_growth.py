@@ -167,3 +167,5 @@ def test_tasks_that_all_differ_are_rounded_up_and_all_get_room() -> None:
     decision = decided(demand, group(max_replicas=10_000))
     assert not decision.infeasible
     assert sizes(decision) == {"small": 1000}
+    later = decided(demand, group(max_replicas=10_000), memory=decision.memory, now=NOW + 7)
+    assert "pending for 7 s" in texts(later)[0]

@@ -10,14 +10,21 @@ import pytest
 
 from rayfleet.autoscaling.amounts import resources
 from rayfleet.autoscaling.judge import Judge
-from rayfleet.autoscaling.values import Demand, Group, Memory, Policy, Request
+from rayfleet.autoscaling.values import Group, Memory, Policy
+from rayfleet.autoscaling.word import Word
+from rayfleet.sim.gcs import ScriptedGcs
 
-DEMAND = Demand((Request(resources({"CPU": 1}), 3),))
 GROUPS = (Group("small", max_replicas=5, resources=resources({"CPU": 1})),)
 
 
+def three_tasks() -> Word:
+    gcs = ScriptedGcs()
+    gcs.pending(3, CPU=1.0)
+    return Word(gcs._GetClusterResourceState(b""), 100.0)
+
+
 async def targets(judge: Judge) -> list[tuple[str, int]]:
-    decision = await judge(DEMAND, GROUPS, (), Policy(), Memory(), 100.0)
+    decision = await judge(three_tasks(), GROUPS, (), Policy(), Memory(), 100.0)
     return [(target.group, target.replicas) for target in decision.targets]
 
 
@@ -34,3 +41,13 @@ async def test_beside_it_is_decided_as_here_also_after_the_process_died() -> Non
     finally:
         beside.close()
         here.close()
+
+
+async def test_much_is_not_even_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """10,000 tasks that all differ take longer to read than any other cluster should wait."""
+    beside, word = Judge(much=1), three_tasks()
+    monkeypatch.setattr(Word, "demand", property(lambda word: pytest.fail("it is read here")))
+    try:
+        assert [each.replicas for each in (await beside(word, GROUPS, (), Policy(), Memory(), 100.0)).targets] == [3]
+    finally:
+        beside.close()
