@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 USER_AGENT = "rayfleet-operator"
 DEADLINE = 10.0
 PAUSE, LONGEST_PAUSE = 0.25, 10.0
+LOOK = 600.0  # seconds between two looks of who may not watch definitions, a quarter more or less
 
 
 async def serves(connection: Connection, resource: Resource) -> bool:
@@ -50,8 +52,8 @@ async def answered(connection: Connection, question: Callable[[Client], Awaitabl
 
 
 async def until_served(connection: Connection, resource: Resource | None) -> None:
-    """Wait until a custom resource is served that was not. For ever where None is waited for, or where its definition may not be watched.
-    That one definition is watched, so that nothing is asked at rest."""
+    """Wait until a custom resource is served that was not; for ever where None is waited for. That one definition is watched, so that
+    nothing is asked at rest; who may not watch it asks every `LOOK` seconds what is served."""
     there = asyncio.Event()
     if resource is None:
         await there.wait()
@@ -61,11 +63,15 @@ async def until_served(connection: Connection, resource: Resource | None) -> Non
         found = Informer(client, CUSTOMRESOURCEDEFINITIONS, Answer, fields=name, required=False, on_demand=True, metadata_only=True)
         found.subscribe(lambda _, definition: there.set() if definition else None)
         watching = asyncio.create_task(found.run())
+        coming = asyncio.create_task(there.wait())
         try:
-            await there.wait()
+            await found.synced()
+            while not there.is_set() and not (found.is_denied and await serves(connection, resource)):
+                await asyncio.wait([coming], timeout=LOOK * random.uniform(0.75, 1.25))
             while not await serves(connection, resource):  # noqa: ASYNC110  (a moment later than its definition is there)
                 await asyncio.sleep(PAUSE)
         finally:
+            coming.cancel()
             watching.cancel()
-            await asyncio.wait([watching])
+            await asyncio.wait([coming, watching])
     log.info("%s is served from now on: beginning anew", resource.api_version)

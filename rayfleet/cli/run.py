@@ -96,7 +96,7 @@ def operate(configuration: Configuration, connection: Connection, known: Collect
 
 
 async def run(configuration: Configuration, connection: Connection, known: Collection[str]) -> None:
-    """Until a signal. Of one namespace's operator it is not expected that it may hear of new definitions."""
+    """Until a signal."""
     from msgspec.structs import replace
 
     from rayfleet.api.meta import OLD_RAYCLUSTERS, ROUTES
@@ -107,7 +107,7 @@ async def run(configuration: Configuration, connection: Connection, known: Colle
     if configuration.gate("RayCronJob") and "has_cron_job_generation" not in known:
         found["has_cron_job_generation"] = await keeps_cron_job_generation(connection)
     whole = replace(configuration, **found)
-    is_expected = not found.get("has_old_clusters", True) and not whole.namespaces
+    is_expected = not found.get("has_old_clusters", True)
     if await look_after(whole, connection, expected=OLD_RAYCLUSTERS if is_expected else None):
         await look_after(replace(whole, has_old_clusters=True), connection)
 
