@@ -54,7 +54,8 @@ def constraint(rule: Mapping[str, Any], pod: Waiting, neighbours: Collection[Tak
     key, selector = rule["topologyKey"], narrowed(rule, pod.labels)
     domains = {name: site.labels[key] for name, site in sites.items() if counts(rule, pod.spec, site)}
     counted = Counter(dict.fromkeys(domains.values(), 0))
-    for one in neighbours:
+    everything = not (selector or {}).get("matchLabels") and not (selector or {}).get("matchExpressions")
+    for one in () if everything else neighbours:  # of a selector without terms kube-scheduler counts nobody
         if one.node in domains and one.namespace == pod.namespace and not one.leaving and selects(selector, one.labels):
             counted[domains[one.node]] += 1
     least = min(counted.values(), default=0) if len(counted) >= (rule.get("minDomains") or 1) else 0

@@ -72,6 +72,7 @@ NO_VICTIMS, NO_HELP = "No preemption victims found for incoming pod", "Preemptio
         (spread("x"), [there("n0", "x", leaving=True), there("n1", "y"), there("n1", "y")], "n0"),
         (spread("x"), [there("n0", "x", namespace="other"), there("n1", "y"), there("n1", "y")], "n0"),
         (spread("x", skew=2), [there("n0", "x"), there("n1", "y"), there("n1", "y")], "n0"),
+        (spread("x", labelSelector={}), [there("n0", "x"), there("n1", "y"), there("n1", "y")], "n0"),  # counts nobody
         (spread("x", whenUnsatisfiable="ScheduleAnyway"), [there("n0", "x"), there("n1", "y"), there("n1", "y")], "n0"),
     ],
 )
