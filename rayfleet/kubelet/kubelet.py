@@ -19,6 +19,7 @@ from rayfleet.kubelet.cgroups import Cgroups
 from rayfleet.kubelet.clusterip import ClusterIPs
 from rayfleet.kubelet.dns import DnsServer
 from rayfleet.kubelet.events import Events
+from rayfleet.kubelet.evictions import Evictions
 from rayfleet.kubelet.house import House
 from rayfleet.kubelet.images import Images
 from rayfleet.kubelet.loop import again_and_again
@@ -79,6 +80,8 @@ class Kubelet:
         await self.cluster_ips.start()
         await self.pods.sweep()
         self.pods.start()
+        evictions = Evictions(self.pods, self.settings.backoff_scale)
+        self.tasks.append(asyncio.create_task(again_and_again("evictions", evictions.run)))
         if self.settings.bind:
             self.be_control_plane()
         if self.settings.stopped:

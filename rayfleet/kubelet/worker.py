@@ -32,6 +32,7 @@ PULLING = "ContainerCreating"  # what Kubernetes says while it pulls an image
 IMAGE_LOOK = 0.5  # seconds between two looks at an environment that is being made
 CONFIG_RETRY = 10.0  # seconds between two tries of what a spec or a missing Secret forbids
 API_RETRY = 1.0
+EVICTED_IN = 1.0  # seconds of grace, as a kubelet grants to whom it evicts
 DEADLINE = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 
 
@@ -88,6 +89,13 @@ class Worker:
         self.setup.record_losses()
         self.wake.set()
 
+    def evict(self, why: str) -> None:
+        """The Pod ends at once and for good."""
+        if not self.outcome and not self.pod.metadata.deletion_timestamp:
+            self.outcome, self.failure = "Failed", ("Evicted", why)
+            self.tell("Warning", "Evicted", why)
+            self.wake.set()
+
     def look_again(self) -> None:
         """The shim lives; what it told meanwhile stands in its records."""
         self.histories = read_histories(self.directory)
@@ -138,7 +146,7 @@ class Worker:
             return None
         pause = None if self.outcome else await self.advance()
         if self.outcome and self.sandbox is not None:
-            await self.ending.stop_everything(self.ending.grace())
+            await self.ending.stop_everything(EVICTED_IN if self.failure[0] == "Evicted" else self.ending.grace())
             await self.setup.take_down()
         await self.report()
         return pause

@@ -6,7 +6,7 @@ https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/#resource-
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -31,17 +31,25 @@ def amount_of(text: Any) -> Fraction | None:
 
 def requested(spec: Mapping[str, Any]) -> dict[str, Fraction]:
     """What a Pod takes from its node for as long as it lives, itself (`pods`) included."""
-    total = sum_of(map(asked, spec.get("containers") or ()))
+    return sum_of((of_all(spec, asked), amounts_of(spec.get("overhead")), {PODS: Fraction(1)}))
+
+
+def of_all(spec: Mapping[str, Any], asked_by: Callable[[Mapping[str, Any]], Amounts]) -> dict[str, Fraction]:
+    """What the containers come to at the time when it is most."""
+    total = sum_of(map(asked_by, spec.get("containers") or ()))
     sidecars: dict[str, Fraction] = {}
     peak: dict[str, Fraction] = {}
     for container in spec.get("initContainers") or ():
         if container.get("restartPolicy") == "Always":
-            sidecars = sum_of((sidecars, asked(container)))
+            sidecars = sum_of((sidecars, asked_by(container)))
             peak = most(peak, sidecars)
         else:
-            peak = most(peak, sum_of((sidecars, asked(container))))
-    whole = most(sum_of((total, sidecars)), peak) | asked(spec)  # what the Pod as a whole asks for counts instead
-    return sum_of((whole, amounts_of(spec.get("overhead")), {PODS: Fraction(1)}))
+            peak = most(peak, sum_of((sidecars, asked_by(container))))
+    return {**most(sum_of((total, sidecars)), peak), **asked_by(spec)}  # what the Pod as a whole asks for counts instead
+
+
+def limited(container: Mapping[str, Any]) -> dict[str, Fraction]:
+    return amounts_of((container.get("resources") or {}).get("limits"))
 
 
 def asked(container: Mapping[str, Any]) -> dict[str, Fraction]:
