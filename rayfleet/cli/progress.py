@@ -1,4 +1,4 @@
-"""Wait until clusters are ready, and show on the way what each is waiting for: a table on a terminal, lines elsewhere."""
+"""Wait until Ray objects are ready, and show on the way what each is waiting for: a table on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -6,63 +6,68 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from rayfleet.api.labels import CLUSTER
+from rayfleet.api.meta import RAYCLUSTERS, RAYJOBS, RAYSERVICES, Resource
 from rayfleet.cli.dashboard import address_of
+from rayfleet.cli.options import words_for
+from rayfleet.cli.standing import Standing, cluster_of, missing, of_object, title
 
 if TYPE_CHECKING:
     from rayfleet.kube.client import Client
     from rayfleet.local.state import State
 
 STEP = 0.25
-Keys = list[tuple[str, str]]
 
 
-@dataclass(frozen=True)
-class Standing:
-    """How one cluster stands, for a person."""
+class Wanted(NamedTuple):
+    """An object that is waited for."""
 
+    kind: Resource
+    namespace: str
     name: str
-    state: str
-    head: str
-    workers: str
-    note: str
-    hopeless: bool = False
 
     @property
-    def ready(self) -> bool:
-        return self.state == "ready"
-
-    @property
-    def line(self) -> str:
-        return f"{self.name}: {self.state}, head {self.head}, workers {self.workers}" + (f" ({self.note})" if self.note else "")
+    def word(self) -> str:
+        """What other commands call it."""
+        return self.name if self.kind == RAYCLUSTERS else f"{self.kind.kind.lower()}/{self.name}"
 
 
-async def wait_ready(client: Client, state: State, keys: Keys, patience: float) -> list[str]:
-    """Until each is ready, or its spec is refused, or `patience` seconds have passed. Returns what failed, as sentences."""
+async def wait_ready(client: Client, state: State, wanted: list[Wanted], patience: float) -> list[str]:
+    """Until each is ready, or runs, or has ended, or is refused, or `patience` seconds have passed. Returns what failed, as sentences."""
     deadline = asyncio.get_running_loop().time() + patience
-    standings: list[Standing] = []
+    standings: list[Standing] = [Standing("", "", "-", "-", "")] * len(wanted)
     with display() as show:
-        while keys:
-            standings = await look(client, keys, since_of(state))
+        while wanted:
+            standings = [await look(client, each, since_of(state), before) for each, before in zip(wanted, standings, strict=True)]
             show(standings)
             if all(each.ready or each.hopeless for each in standings) or asyncio.get_running_loop().time() > deadline:
                 break
             await asyncio.sleep(STEP)
-    for (namespace, name), each in zip(keys, standings, strict=True):
-        address = await address_in(state, namespace, name) if each.ready else None
-        if address:
-            login = await login_of(client, namespace, name)
-            click.echo(f"Dashboard of {name}: {address}{login}")
-    failures = [
-        f"not ready: {each.line}" + f"; see why: rayfleet explain {name}{place_words(client, namespace)}" * (not each.hopeless)
-        for (namespace, name), each in zip(keys, standings, strict=True)
-        if not each.ready
-    ]
+    failures = []
+    for each, how in zip(wanted, standings, strict=True):
+        if how.ready:
+            await tell_more(client, state, each, how)
+            continue
+        mend = f"; see why: rayfleet explain {each.word}{place_words(client, each.namespace)}{words_for(state)}"
+        failures.append(how.told or f"not ready: {how.line}" + mend * (not how.hopeless))
     return failures + (dead_peers(state) if failures else [])
+
+
+async def tell_more(client: Client, state: State, wanted: Wanted, how: Standing) -> None:
+    """Where it is to be seen, or how it ended."""
+    if how.told:
+        click.echo(how.told)
+    if how.cluster and (address := await address_in(state, wanted.namespace, how.cluster)):
+        click.echo(f"Dashboard of {how.name}: {address}{await login_of(client, wanted.namespace, how.cluster)}")
+    if wanted.kind == RAYJOBS and how.state in ("running", "over"):
+        click.echo(f"Log of {how.name}: rayfleet job logs {wanted.name}{place_words(client, wanted.namespace)}")
+    head = {"metadata": {"namespace": wanted.namespace, "name": how.cluster}}
+    if wanted.kind == RAYSERVICES and how.cluster and (serve := address_of(state, head, "serve")):
+        click.echo(f"Serve of {how.name}: {serve}")
 
 
 def dead_peers(state: State) -> list[str]:
@@ -77,58 +82,22 @@ def since_of(state: State) -> str:
     return state.started.read_text() if state.started.exists() else ""
 
 
-async def look(client: Client, keys: Keys, since: str) -> list[Standing]:
-    """How each cluster stands now; an API server that is away for a moment is waited for."""
-    from rayfleet.api.meta import PODS, RAYCLUSTERS
+async def look(client: Client, wanted: Wanted, since: str, before: Standing) -> Standing:
+    """How it stands now; an API server that is away for a moment is waited for. A job that has ended may be gone at the next look."""
+    from rayfleet.api.meta import PODS
     from rayfleet.kube.errors import NotFound, Unreachable
 
-    found = []
-    for namespace, name in keys:
-        try:
-            cluster = await client.get(RAYCLUSTERS, name, namespace)
-            pods = await client.list(PODS, namespace, labels=f"ray.io/cluster={name}")
-            found.append(standing(cluster, pods, since))
-        except NotFound:
-            found.append(Standing(name, "not there", "-", "-", "", hopeless=True))
-        except Unreachable as error:
-            found.append(Standing(name, "unknown", "-", "-", error.message))
-    return found
-
-
-def standing(cluster: dict[str, Any], pods: list[dict[str, Any]], since: str = "") -> Standing:
-    """Pure. Ready means: the operator has seen this spec, the head is ready and so is every worker that the spec asks for.
-
-    Containers that began before `since` (RFC 3339) are of a fleet that is no more; what is said of them is not true yet.
-    """
-    status = cluster.get("status") or {}
-    conditions = {each["type"]: each for each in status.get("conditions") or ()}
-    wanted = status.get("desiredWorkerReplicas") or 0
-    ready = status.get("readyWorkerReplicas") or 0
-    seen = status.get("observedGeneration") == cluster["metadata"].get("generation")
-    head = conditions.get("HeadPodReady", {}).get("status") == "True"
-    done = seen and head and ready >= wanted and status.get("state") == "ready" and all(begun >= since for begun in beginnings(pods))
-    invalid = conditions.get("Valid", {}).get("status") == "False" and seen
-    note = conditions["Valid"].get("message", "") if invalid else "" if done else waiting_for(pods)
-    state = "ready" if done else "refused" if invalid else "starting"
-    return Standing(cluster["metadata"]["name"], state, "ready" if head else "starting", f"{ready}/{wanted}", note, hopeless=invalid)
-
-
-def beginnings(pods: list[dict[str, Any]]) -> Iterator[str]:
-    """When each container began, as RFC 3339; "" for one that does not run."""
-    for pod in pods:
-        for container in (pod.get("status") or {}).get("containerStatuses") or ():
-            yield ((container.get("state") or {}).get("running") or {}).get("startedAt") or ""
-
-
-def waiting_for(pods: list[dict[str, Any]]) -> str:
-    """Why a Pod does not run, in the kubelet's words; "" when none says so."""
-    for pod in sorted(pods, key=lambda each: each["metadata"]["name"]):
-        status = pod.get("status") or {}
-        for container in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
-            waiting = (container.get("state") or {}).get("waiting") or {}
-            if waiting.get("message"):
-                return f"{pod['metadata']['name']}: {waiting.get('reason')}: {waiting['message']}"
-    return ""
+    if before.told:
+        return before
+    try:
+        found = {**await client.get(wanted.kind, wanted.name, wanted.namespace), "kind": wanted.kind.kind}
+        cluster = cluster_of(found)
+        pods = await client.list(PODS, wanted.namespace, labels=f"{CLUSTER}={cluster}") if cluster else []
+        return of_object(found, pods, since)
+    except NotFound:
+        return missing(wanted.kind.kind, wanted.name)
+    except Unreachable as error:
+        return Standing(title(wanted.kind.kind, wanted.name), "unknown", "-", "-", error.message)
 
 
 @contextmanager
@@ -154,7 +123,7 @@ def display() -> Iterator[Callable[[list[Standing]], None]]:
 def drawn(standings: list[Standing]) -> Any:
     from rich.table import Table
 
-    table = Table("cluster", "state", "head", "workers", "waiting for")
+    table = Table("name", "state", "head", "workers", "waiting for")
     for each in standings:
         colour = "green" if each.ready else "red" if each.hopeless else "yellow"
         table.add_row(each.name, f"[{colour}]{each.state}[/]", each.head, each.workers, each.note)

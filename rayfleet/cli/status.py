@@ -72,7 +72,7 @@ async def rows(client: Client, place: State) -> list[dict[str, Any]]:
     """One row a cluster, of all namespaces."""
     from rayfleet.api.meta import RAYCLUSTERS
     from rayfleet.cli.dashboard import address_of
-    from rayfleet.cli.progress import standing
+    from rayfleet.cli.standing import standing
 
     found = []
     for cluster in sorted(await client.list(RAYCLUSTERS), key=lambda each: (each["metadata"]["namespace"], each["metadata"]["name"])):

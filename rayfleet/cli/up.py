@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("-f", "--filename", "files", multiple=True, metavar="FILE", help="Apply this YAML or JSON file, and wait for its clusters.")
+@click.option(
+    "-f", "--filename", "files", multiple=True, metavar="FILE", help="Apply this YAML or JSON file, and wait for what of Ray is in it."
+)
 @click.option("--foreground", is_flag=True, help="Stay, show the operator's log, and stop the fleet on Ctrl-C.")
 @click.option(
     "--auth",
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     default=300.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for the clusters.",
+    help="How long to wait for what the files hold.",
 )
 @state_option
 def command(
@@ -60,7 +62,8 @@ def command(
 ) -> None:
     """Start the local fleet: Ray clusters on this machine, without Kubernetes.
 
-    May be called again at any time: what runs is left alone, what is missing is started.
+    May be called again at any time: what runs is left alone, what is missing is started. What of Ray the files hold is waited for: until
+    clusters and services are ready, and jobs run or have ended. Ends with 1 when something is refused, fails or is not ready in time.
 
     \b
     Examples:
@@ -115,10 +118,11 @@ def tell_unheeded(place: State, asked: dict[str, Any], configuration: Configurat
 
 
 async def fill(place: State, manifests: list[Manifest], patience: float) -> list[str]:
-    """The kinds, then the files, then wait for their clusters. Returns what failed, as sentences."""
+    """The kinds, then the files, then wait for their Ray objects. Returns what failed, as sentences."""
     from rayfleet.cli.apply import apply_all
     from rayfleet.cli.options import client_of
-    from rayfleet.cli.progress import wait_ready
+    from rayfleet.cli.progress import Wanted, wait_ready
+    from rayfleet.cli.ray_kinds import RAY_KINDS
     from rayfleet.kube.connection import load_kubeconfig
     from rayfleet.local.start import api_answers
 
@@ -127,9 +131,11 @@ async def fill(place: State, manifests: list[Manifest], patience: float) -> list
     async with client_of(connection) as client:
         await declare(client)
         failures = await apply_all(client, manifests, None, connection.namespace)
-        clusters = [manifest for manifest in manifests if manifest.kind == "RayCluster" and manifest.name]
-        keys = [(str(each.body["metadata"].get("namespace") or connection.namespace), each.name) for each in clusters]
-        return failures + await wait_ready(client, place, keys, patience)
+        ours = [each for each in manifests if each.kind in RAY_KINDS and each.name]
+        wanted = [
+            Wanted(RAY_KINDS[each.kind], str(each.body["metadata"].get("namespace") or connection.namespace), each.name) for each in ours
+        ]
+        return failures + await wait_ready(client, place, wanted, patience)
 
 
 async def declare(client: Client) -> None:

@@ -11,8 +11,8 @@ import pytest
 from rayfleet.cli.failure import Failure, explain
 from rayfleet.cli.kinds import qualified, served
 from rayfleet.cli.output import columns, dump_json, dump_yaml
-from rayfleet.cli.progress import standing
 from rayfleet.cli.scale import patch_of
+from rayfleet.cli.standing import standing
 from rayfleet.cli.story import told_by_event, told_by_log
 from rayfleet.cli.table import render_table
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from rayfleet.cli.progress import Standing, standing
+from rayfleet.cli.standing import Standing, standing
 from rayfleet.cli.status import peers
 from rayfleet.local import leftovers
 from rayfleet.local.find import find_holder

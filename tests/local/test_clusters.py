@@ -219,9 +219,12 @@ def test_a_spec_that_is_refused_touches_no_other_cluster_and_recovers_when_mende
     wrong = idle_cluster(name, workers=1)
     wrong["spec"]["workerGroupSpecs"] *= 2  # one group name twice
     file = fleet.state.path.parent / f"{name}.json"
-    file.write_text(json.dumps(wrong))
+    job = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": f"{name}-job"}, "spec": {"entrypoint": "true"}}
+    file.write_text(f"{json.dumps(wrong)}\n---\n{json.dumps(job)}")
     told = fleet.run("up", "-f", str(file), code=1)
     assert "groupName" in told
+    assert f"rayjob/{name}-job: refused" in told and "rayClusterSpec" in told
+    fleet.run("delete", "rayjob", f"{name}-job")
     assert fleet.pods(name) == {}
     fleet.apply(idle_cluster(name, workers=1))
     fleet.ready(name, 1)
