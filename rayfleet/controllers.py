@@ -120,7 +120,7 @@ def sizes(configuration: Configuration, scaler: Scaler) -> Kind[Any]:
         observe=scaling_observe.Observer(configuration, scaler.loop, scaler.judge),
         plan=sizing.plan,
         decode=decode_cluster,
-        measure=scaling_metrics.measure if configuration.enable_metrics else None,
+        measure=scaling_metrics.Measure(scaler.loop.tally, scaler.loop.unmet) if configuration.enable_metrics else None,
         outside=scaler.loop,
         called="Autoscaling",
     )

@@ -5,9 +5,11 @@ waits for room is read there, too.
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 from rayfleet.autoscaling.decide import decide
+from rayfleet.autoscaling.tally import Tally
 from rayfleet.autoscaling.values import Decision, Group, Instance, Memory, Policy
 from rayfleet.autoscaling.word import Word, demand_in
 
@@ -22,20 +24,28 @@ class Judge:
     """Has it decided. The process is made when it is first needed, and made again should it die, for the next one who asks: whoever asked
     before is told by BrokenExecutor."""
 
-    def __init__(self, much: int = MUCH) -> None:
+    def __init__(self, much: int = MUCH, tally: Tally | None = None) -> None:
         self._much = much
+        self._tally = tally or Tally()
         self._beside: ProcessPoolExecutor | None = None
 
     async def __call__(
         self, word: Word, groups: tuple[Group, ...], instances: tuple[Instance, ...], policy: Policy, memory: Memory, now: float
     ) -> Decision:
-        if word.weight + len(instances) < self._much:
-            return decide(word.demand, groups, instances, policy, memory, now)
+        began, where = time.perf_counter(), "here" if word.weight + len(instances) < self._much else "beside"
+        try:
+            if where == "here":
+                return decide(word.demand, groups, instances, policy, memory, now)
+            return await self._send(word.told(), groups, instances, policy, memory, now)
+        finally:
+            self._tally.was_decided(where, time.perf_counter() - began)
+
+    async def _send(self, *weighed: object) -> Decision:
         from concurrent.futures import BrokenExecutor
 
         beside = self._executor()
         try:
-            return await asyncio.wrap_future(beside.submit(weigh, word.told(), groups, instances, policy, memory, now))
+            return await asyncio.wrap_future(beside.submit(weigh, *weighed))  # type: ignore[arg-type]
         except BrokenExecutor:
             if self._beside is beside:
                 self._beside = None

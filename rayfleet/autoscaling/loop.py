@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from rayfleet.api.meta import Key
 from rayfleet.autoscaling.observed import Settled
 from rayfleet.autoscaling.report import numbered
+from rayfleet.autoscaling.tally import Tally, Unmet
 from rayfleet.autoscaling.values import Drain, Memory, answered
 from rayfleet.autoscaling.word import Word
 from rayfleet.ray.answer import Accepted, Act, Heard, Question, Refused, Unreachable, complaint
@@ -28,7 +29,7 @@ from rayfleet.ray.rhythm import Rhythm
 log = logging.getLogger(__name__)
 
 STATE = Question("GetClusterResourceState", Word)
-DRAIN, REPORT = "DrainNode", "ReportAutoscalingState"
+DRAIN, REPORT, UNANSWERED = "DrainNode", "ReportAutoscalingState", "UNANSWERED"
 RHYTHM = Rhythm(first=5.0, longest=30.0, growth=1.2, patience=300.0)  # it takes eight quiet minutes to get from the first to the second
 ROOM = 64
 CODES = {"UNIMPLEMENTED": 501, "UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403, "RESOURCE_EXHAUSTED": 413}
@@ -56,6 +57,7 @@ class Mind:
     session: str = ""
     reported: bytes | None = None
     report_version: int = 0
+    infeasible: int = 0
 
     def remembered(self) -> Memory:
         """The memory, with the answers that came since it was made."""
@@ -76,6 +78,7 @@ class Loop:
         self._gcs = gcs
         self._clock = clock
         self._minds: dict[Key, Mind] = {}
+        self.tally = Tally()
         rhythm = replace(rhythm, eager=self._is_eager)
         self._pool = Pool(self._ask, clock, room=room, rhythm=rhythm, understand=self._understood, dice=dice)
         self._desk = self._pool.desk()
@@ -102,6 +105,13 @@ class Loop:
         """Of the cluster that is followed."""
         return self._minds[key].remembered()
 
+    def unmet(self) -> Iterator[Unmet]:
+        """What waits in each cluster, as far as was heard."""
+        for key, mind in self._minds.items():
+            heard = self._desk.last(key, mind.head.cluster).get(STATE)
+            if heard is not None and isinstance(heard.answer, Word):
+                yield Unmet(key, heard.answer.waiting, mind.infeasible)
+
     def send(self, key: Key, target: Head, message: Settled | Drain, told: Callable[[str], None]) -> None:
         """Never waits. `told` hears of drains alone, and only why one could not be asked for."""
         mind = self._minds.get(key)
@@ -126,7 +136,8 @@ class Loop:
         await self._pool.close()
 
     def _settle(self, key: Key, mind: Mind, settled: Settled) -> None:
-        mind.memory, mind.eager = settled.memory, settled.eager
+        mind.memory, mind.eager, mind.infeasible = settled.memory, settled.eager, settled.infeasible
+        self.tally.said.update(settled.said)
         known = {drain.node for drain in settled.memory.drains}
         mind.answers = {node: found for node, found in mind.answers.items() if node in known}
         heard = self._desk.last(key, mind.head.cluster).get(STATE)
@@ -151,9 +162,11 @@ class Loop:
             if isinstance(answer, Accepted):
                 reply: Any = answer.content
                 said = "accepted" if reply.is_accepted else f"refused: {reply.rejection_reason_message[:512]}"
+                self.tally.drains["accepted" if reply.is_accepted else "refused"] += 1
                 log.info("drain of %s (%s): %s", drain.pod, drain.why, said, extra={"object": str(key)})
                 mind.answers[drain.node] = (reply.is_accepted, reply.rejection_reason_message[:512], self._clock.time())
             else:
+                self.tally.drains["unanswered"] += 1
                 told(complaint(answer))
 
         self._desk.act(key, mind.head, Act(DRAIN, drain.node, request.SerializeToString()), heard)
@@ -165,19 +178,27 @@ class Loop:
 
     async def _ask(self, head: Any, call: Question | Act) -> tuple[int, bytes]:
         """Raises OSError when there is no answer."""
+        began, code = self._clock.monotonic(), UNANSWERED
         try:
-            if isinstance(call, Question):
-                return 200, await self._gcs.state(head)
-            if call.method == DRAIN:
-                return 200, await self._gcs.drain(head, call.body)
-            await self._gcs.report(head, call.body)
-            return 200, b""
+            content = await self._call(head, call)
+            code = "OK"
+            return 200, content
         except GcsRefused as refusal:
+            code = refusal.code
             return CODES.get(refusal.code, 500), (refusal.text or refusal.code).encode()
         finally:
+            self.tally.called(call.path if isinstance(call, Question) else call.method, code, self._clock.monotonic() - began)
             mind = self._minds.get(head.cluster)
             if mind is None or mind.head != head:
                 await self._gcs.leave(head)  # it was left before this call had its connection
+
+    async def _call(self, head: Any, call: Question | Act) -> bytes:
+        if isinstance(call, Question):
+            return await self._gcs.state(head)
+        if call.method == DRAIN:
+            return await self._gcs.drain(head, call.body)
+        await self._gcs.report(head, call.body)
+        return b""
 
     def _understood(self, call: Question | Act, status: int, content: bytes) -> Any:
         if status != 200:

@@ -23,11 +23,16 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A decision was made and carried out: what to remember, what to report, and whether more is to be seen soon."""
+    """A decision was made and carried out: what to remember, what to report, and whether more is to be seen soon.
+
+    `said`: the reasons of its events; `infeasible`: how many demands it could not meet.
+    """
 
     memory: Memory
     report: bytes
     eager: bool
+    said: tuple[str, ...] = ()
+    infeasible: int = 0
 
 
 @dataclass(frozen=True, slots=True)

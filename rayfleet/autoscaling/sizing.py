@@ -103,7 +103,8 @@ def calls(observed: Observed, decision: Decision) -> Iterator[Call]:
     eager = any(each.state in ON_THE_WAY or each.terminating for each in observed.instances) or any(
         target.changes for target in decision.targets
     )
-    settled = Settled(decision.memory, observed.report, eager)
+    said = tuple(sentence.reason for sentence in decision.sentences)
+    settled = Settled(decision.memory, observed.report, eager, said, len(decision.infeasible))
     yield Call(observed.head, settled, "memory", "the decision", "", "", "")
     for drain in decision.drains:
         scope, subject = f"drain/{drain.node}", f"Drain of the node in Pod {drain.pod}"

@@ -93,6 +93,12 @@ class Word:
         """The answer as another process is told of it (`demand_in`)."""
         return bytes(self._state.SerializeToString())
 
+    @cached_property
+    def waiting(self) -> int:
+        """How many tasks, actors and bundles wait for room."""
+        tasks = sum(min(each.count, MOST_OF_A_SHAPE) for each in self._state.pending_resource_requests if each.count > 0)
+        return tasks + sum(len(bundles(each)) for each in self._state.pending_gang_resource_requests)
+
     @property
     def waits(self) -> bool:
         """Does anything wait for room?"""

@@ -58,7 +58,8 @@ async def scaler(connection: Connection) -> AsyncIterator[Scaler]:
     """As long as the context lasts."""
     async with Client(connection, user_agent="rayfleet-operator", timeout=DEADLINE) as client:
         gcs = Gcs(HeadSecrets(client))
-        found = Scaler(Loop(gcs, SYSTEM), Judge())
+        loop = Loop(gcs, SYSTEM)
+        found = Scaler(loop, Judge(tally=loop.tally))
         try:
             yield found
         finally:

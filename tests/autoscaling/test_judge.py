@@ -10,6 +10,7 @@ import pytest
 
 from rayfleet.autoscaling.amounts import resources
 from rayfleet.autoscaling.judge import Judge
+from rayfleet.autoscaling.tally import Tally
 from rayfleet.autoscaling.values import Group, Memory, Policy
 from rayfleet.autoscaling.word import Word
 from rayfleet.sim.gcs import ScriptedGcs
@@ -45,9 +46,11 @@ async def test_beside_it_is_decided_as_here_also_after_the_process_died() -> Non
 
 async def test_much_is_not_even_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """10,000 tasks that all differ take longer to read than any other cluster should wait."""
-    beside, word = Judge(much=1), three_tasks()
+    tally = Tally()
+    beside, word = Judge(much=1, tally=tally), three_tasks()
     monkeypatch.setattr(Word, "demand", property(lambda word: pytest.fail("it is read here")))
     try:
         assert [each.replicas for each in (await beside(word, GROUPS, (), Policy(), Memory(), 100.0)).targets] == [3]
+        assert tally.decided == {"beside": 1} and tally.deciding["beside"] > 0
     finally:
         beside.close()

@@ -11,6 +11,7 @@ import pytest
 
 from rayfleet.api.meta import Key
 from rayfleet.autoscaling.loop import Loop
+from rayfleet.autoscaling.metrics import Measure
 from rayfleet.autoscaling.observed import Settled
 from rayfleet.autoscaling.values import Cause, Drain, Memory
 from rayfleet.autoscaling.word import Word
@@ -227,6 +228,39 @@ def test_a_restarted_ray_is_told_again(scene: Scene) -> None:
     scene.word()
     scene.settle(report=report_of(1))
     assert len(scene.heads.of(HEAD).reported) == 2
+
+
+def counted(scene: Scene) -> dict[str, float]:
+    """Metrics, without the seconds that things took."""
+    gauges = Measure(scene.loop.tally, scene.loop.unmet)(())
+    return {" ".join((gauge.name, *of)): value for gauge in gauges for of, value in gauge.samples if "seconds" not in gauge.name}
+
+
+def test_what_is_asked_and_what_waits_is_counted(scene: Scene) -> None:
+    gcs = scene.heads.of(HEAD)
+    gcs.busy(gcs.node("a", "small", {"CPU": 1.0}))
+    gcs.pending(3, CPU=1.0)
+    gcs.pending(-1, CPU=2.0)
+    gcs.state.pending_gang_resource_requests.add().requests.add(resources_bundle={"CPU": 1.0})
+    scene.follow()
+    scene.do(lambda: scene.loop.send(ONE, HEAD, Settled(Memory(), report_of(1), True, ("ScaledUp",), infeasible=2), scene.complain))
+    scene.do(lambda: scene.loop.send(ONE, HEAD, drain(scene), scene.complain))
+    found = counted(scene)
+    assert {name: number for name, number in found.items() if name.startswith("rayfleet_autoscaling")} == {
+        "rayfleet_autoscaling_waiting default one": 4,
+        "rayfleet_autoscaling_infeasible default one": 2,
+        "rayfleet_autoscaling_changes_total ScaledUp": 1,
+        "rayfleet_autoscaling_drains_total refused": 1,
+    }
+    assert found["rayfleet_gcs_calls_total ReportAutoscalingState OK"] == found["rayfleet_gcs_calls_total DrainNode OK"] == 1
+    scene.heads.fails = Refused("UNAUTHENTICATED", "InvalidAuthToken")
+    scene.clock.run(60)
+    scene.heads.fails = Unanswered("timeout")
+    scene.do(lambda: scene.loop.send(ONE, HEAD, drain(scene), lambda why: None))
+    found = counted(scene)
+    assert found["rayfleet_gcs_calls_total GetClusterResourceState UNAUTHENTICATED"] >= 1
+    assert found["rayfleet_gcs_calls_total DrainNode UNANSWERED"] == found["rayfleet_autoscaling_drains_total unanswered"] == 1
+    assert "rayfleet_autoscaling_waiting default one" not in found, "nobody knows"
 
 
 def test_who_leads_no_longer_asks_nobody(scene: Scene) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rayfleet.autoscaling.metrics import measure as measure_sizes
+from rayfleet.autoscaling.metrics import Measure
+from rayfleet.autoscaling.tally import Tally
 from rayfleet.raycluster.metrics import measure
 from rayfleet.rayjob.metrics import measure as measure_jobs
 from rayfleet.rayservice.metrics import measure as measure_services
@@ -11,7 +12,7 @@ from tests.docs.tables import rows
 
 
 def test_every_metric_is_documented_with_its_type_and_labels_and_nothing_else_is() -> None:
-    metrics = Metrics(host="api", lease="rayfleet")
+    metrics, measure_sizes = Metrics(host="api", lease="rayfleet"), Measure(Tally(), tuple)
     metrics.measure(measure, ())
     metrics.measure(measure_services, ())
     metrics.measure(measure_jobs, ())
