@@ -12,6 +12,7 @@ from rayfleet.apiserver.definition_rules import check_definition
 from rayfleet.apiserver.json_path import JsonPath
 from rayfleet.apiserver.kind import Kind
 from rayfleet.apiserver.record import Obj, Record
+from rayfleet.apiserver.scale import scale_of
 from rayfleet.apiserver.schema import StructuralSchema
 from rayfleet.apiserver.shapes import DEFINITION
 
@@ -31,7 +32,8 @@ def kind_of(definition: Obj) -> Kind:
     spec = definition["spec"]
     names, versions = spec["names"], [version for version in spec["versions"] if version.get("served")]
     stored = _stored(spec)
-    subresources = ("status",) if "status" in (stored.get("subresources") or {}) else ()
+    parts = stored.get("subresources") or {}
+    scale = scale_of(parts)
     return Kind(
         spec["group"],
         stored["name"],
@@ -42,7 +44,9 @@ def kind_of(definition: Obj) -> Kind:
         categories=tuple(names.get("categories") or ()),
         singular=names["singular"],
         versions=tuple(version["name"] for version in versions),
-        subresources=subresources,
+        subresources=tuple(name for name in ("status", "scale") if name in parts),
+        scale=scale,
+        check=scale.check if scale else lambda obj, old: [],
         counts_generations=True,
         custom=True,
         known_fields=frozenset(selectable := _selectable(spec)),

@@ -17,6 +17,7 @@ CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", 
 SINGLE_VERBS = [verb for verb in VERBS if verb != "deletecollection"]
 SUBRESOURCE_VERBS = {
     "status": ["get", "patch", "update"],
+    "scale": ["get", "patch", "update"],
     "finalize": ["update"],
     "attach": ["create", "get"],
     "exec": ["create", "get"],
@@ -33,6 +34,7 @@ SUBRESOURCE_KINDS = {
     "portforward": {"kind": "PodPortForwardOptions"},
     "binding": {"kind": "Binding"},
     "eviction": {"group": "policy", "version": "v1", "kind": "Eviction"},
+    "scale": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
     "token": {"group": "authentication.k8s.io", "version": "v1", "kind": "TokenRequest"},
 }
 REVIEW_GROUPS = {

@@ -22,7 +22,8 @@ from rayfleet.apiserver.patching import apply_patch
 from rayfleet.apiserver.policies.judging import judge_deletion
 from rayfleet.apiserver.reading import Snapshots, get, list_objects
 from rayfleet.apiserver.record import encode
-from rayfleet.apiserver.status_error import StatusError, bad_request, method_not_allowed
+from rayfleet.apiserver.scaling import get_scale, patch_scale, put_scale
+from rayfleet.apiserver.status_error import StatusError, bad_request, method_not_allowed, not_supported_by
 from rayfleet.apiserver.streaming import STREAMED, stream
 from rayfleet.apiserver.subresources import post_subresource
 from rayfleet.apiserver.watching import Watches, watch
@@ -156,7 +157,7 @@ class Http:
 
             return await pod_log(call)
         if call.address.name and not call.flag("watch"):
-            return get(call)
+            return get_scale(call) if call.address.subresource == "scale" else get(call)
         if call.flag("watch"):
             return await watch(call, self._watches, self._committer.settled)
         return list_objects(call, self._snapshots)
@@ -173,6 +174,8 @@ class Http:
     async def _put(self, call: Call) -> web.StreamResponse:
         if not call.address.name or call.address.subresource in STREAMED:
             raise method_not_allowed()
+        if call.address.subresource == "scale":
+            return put_scale(call)
         record = writing.require_found(call.api, call.served, call.address.namespace or "", call.address.name)
         options = call.options()
         record = writing.replace(call.api, call.served, record, call.decoded(), options, subresource=call.address.subresource)
@@ -181,11 +184,13 @@ class Http:
     async def _patch(self, call: Call) -> web.StreamResponse:
         if not call.address.name or call.address.subresource in STREAMED:
             raise method_not_allowed()
-        return apply_patch(call)
+        return patch_scale(call) if call.address.subresource == "scale" else apply_patch(call)
 
     async def _delete(self, call: Call) -> web.StreamResponse:
         body = call.content() if call.body else {}
         options = deletion.options_from(body if isinstance(body, dict) else {}, call.query)
+        if call.address.subresource and call.kind.custom:
+            raise not_supported_by(call.kind.group, call.kind.plural, "delete")
         if call.address.subresource:
             raise method_not_allowed()
         if not call.address.name:

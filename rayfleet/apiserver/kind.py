@@ -11,6 +11,7 @@ from rayfleet.apiserver.status_error import Cause
 
 if TYPE_CHECKING:
     from rayfleet.apiserver.api import Api
+    from rayfleet.apiserver.scale import Scale
 
 
 class Schema(Protocol):
@@ -99,6 +100,8 @@ class Kind:
     check_alias: Callable[[Obj, Obj | None], list[Cause]] = _no_causes
     """further rules for what is written under one of `aliases`"""
     openapi: Mapping[str, Obj] = field(default_factory=dict)
+    scale: Scale | None = None
+    """where objects of a custom kind keep their numbers, when they have the subresource"""
     deprecated: Mapping[str, str] = field(default_factory=dict)
     """served version -> the warning that goes with each answer"""
 

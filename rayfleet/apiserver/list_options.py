@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from rayfleet.apiserver.status_error import Cause, invalid, not_allowed, not_supported
 
+_INITIAL = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
 _MATCHES = ("Exact", "NotOlderThan", "")
 
 
@@ -26,11 +27,16 @@ def _check_match(query: Mapping[str, str], watching: bool) -> list[Cause]:
     match, version = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
     if not match:
         return []
-    if "sendInitialEvents" in query and watching:
-        return []
     causes = []
     if watching:
-        return [not_allowed("resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")]
+        if "sendInitialEvents" not in query:
+            why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+            causes.append(not_allowed("resourceVersionMatch", why))
+        elif match != "NotOlderThan":
+            causes.append(not_allowed("resourceVersionMatch", _INITIAL))
+        if match != "NotOlderThan":
+            causes.append(not_supported("resourceVersionMatch", match, ("NotOlderThan",)))
+        return causes
     if not version:
         causes.append(not_allowed("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"))
     if query.get("continue"):
@@ -45,9 +51,7 @@ def _check_match(query: Mapping[str, str], watching: bool) -> list[Cause]:
 def _check_initial(query: Mapping[str, str], watching: bool) -> list[Cause]:
     if not watching:
         return [not_allowed("sendInitialEvents", "sendInitialEvents is forbidden for list")]
-    if query.get("resourceVersionMatch") != "NotOlderThan":
-        return [not_allowed("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")]
-    return []
+    return [] if query.get("resourceVersionMatch") else [not_allowed("resourceVersionMatch", _INITIAL)]
 
 
 def wrong_version(text: str) -> str:

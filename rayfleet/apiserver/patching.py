@@ -10,9 +10,9 @@ from rayfleet.apiserver import writing
 from rayfleet.apiserver.applying import apply
 from rayfleet.apiserver.call import Call
 from rayfleet.apiserver.patch import edited, merged
-from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.status_error import StatusError, bad_request, invalid, not_allowed, unsupported_media
 from rayfleet.apiserver.strategic import strategically_merged
+from rayfleet.apiserver.writing import Edit
 
 JSON_PATCH, MERGE_PATCH = "application/json-patch+json", "application/merge-patch+json"
 STRATEGIC_PATCH, APPLY_PATCH = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
@@ -26,28 +26,37 @@ def apply_patch(call: Call) -> web.Response:
         raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", bare=True)
     if media not in accepted:
         raise unsupported_media(accepted)
-    try:
-        body = call.content()
-    except StatusError as failure:
-        if failure.code == 413:
-            raise
-        excessive = "excessive aliasing" in failure.message
-        text = "error encoding patch: yaml: document contains excessive aliasing" if excessive else "invalid JSON patch"
-        raise bad_request(text) from failure
+    body = _content(call)
     if media == APPLY_PATCH:
         return apply(call, body)
     options = call.options()
     if options.force:
         raise invalid("meta.k8s.io", "PatchOptions", "", [not_allowed("force", "may not be specified for non-apply patch")])
     record = writing.require_found(call.api, call.served, call.address.namespace or "", call.address.name)
+    record = writing.patch(call.api, call.served, record, _edit(media, body), options, subresource=call.address.subresource)
+    return call.answer(record, 200, options)
 
-    def edit(obj: Obj) -> Any:
-        if media == JSON_PATCH:
-            return edited(obj, body)
-        return merged(obj, body) if media == MERGE_PATCH else strategically_merged(obj, body)
 
-    if media != JSON_PATCH and not isinstance(body, dict):
+def patched(call: Call) -> Edit:
+    """What the patch in a body makes of an object. Raises 400, 413."""
+    return _edit(call.request.content_type, _content(call))
+
+
+def _content(call: Call) -> Any:
+    try:
+        return call.content()
+    except StatusError as failure:
+        if failure.code == 413:
+            raise
+        excessive = "excessive aliasing" in failure.message
+        text = "error encoding patch: yaml: document contains excessive aliasing" if excessive else "invalid JSON patch"
+        raise bad_request(text) from failure
+
+
+def _edit(media: str, body: Any) -> Edit:
+    if media == JSON_PATCH:
+        return lambda obj: edited(obj, body)
+    if not isinstance(body, dict):
         found = "array" if isinstance(body, list) else type(body).__name__
         raise bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
-    record = writing.patch(call.api, call.served, record, edit, options, subresource=call.address.subresource)
-    return call.answer(record, 200, options)
+    return (lambda obj: merged(obj, body)) if media == MERGE_PATCH else (lambda obj: strategically_merged(obj, body))

@@ -9,7 +9,7 @@ from typing import Any
 
 from rayfleet.apiserver.regular_expression import fault
 
-_CLASSES = {
+CLASSES = {
     "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": r"\x00-\x7F", "blank": r"\t ", "cntrl": r"\x00-\x1F\x7F", "digit": "0-9",
     "graph": "!-~", "lower": "a-z", "print": " -~", "punct": r"!-\/:-@\[-`{-~", "space": r"\t\n\x0b\f\r ", "upper": "A-Z",
     "word": "0-9A-Za-z_", "xdigit": "0-9A-Fa-f",
@@ -95,7 +95,7 @@ def _special(found: re.Match[str]) -> str:
     if found["end"]:
         return "$" if found["end"] == "z" else "^"
     if found["named"]:
-        return _CLASSES.get(found["named"], found[0])
+        return CLASSES.get(found["named"], found[0])
     return "(?<"
 
 

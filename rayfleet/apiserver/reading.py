@@ -71,11 +71,17 @@ def get(call: Call) -> web.Response:
 
 def list_objects(call: Call, snapshots: Snapshots) -> web.Response:
     limit = call.number("limit")
+    check_list_options(call.query)
+    call.number("timeoutSeconds")
+    wanted = call.query.get("resourceVersion", "")
+    if call.query.get("continue") and wanted not in ("", "0"):
+        raise bad_request("specifying resource version is not allowed when using continue")
     token = _opened(call.query["continue"]) if call.query.get("continue") else Token(NOW, 0, "")
+    if wanted == "0":
+        # Whatever there is, at once and whole, as from a cache.
+        limit = 0
     if token.key == NOW:
-        if not token.start:
-            _check_version(call)
-        snapshot = Snapshot(call.api.store.version, tuple(_selected(call, token.start)))
+        snapshot = _past(call) if not token.start and _is_exact(call, limit) else _present(call, token.start)
     elif (kept := snapshots.find(token.key)) is not None:
         snapshot = kept
     else:
@@ -102,17 +108,38 @@ def _space(call: Call) -> str | None:
     return call.address.namespace if call.kind.namespaced else None
 
 
-def _check_version(call: Call) -> None:
-    """This server always answers with the newest state, so only an exact older version and a future one cannot be served."""
-    check_list_options(call.query)
-    call.number("timeoutSeconds")
+def _is_exact(call: Call, limit: int) -> bool:
+    """Whether the list is wanted as it was at a version; a page says so by its limit, where nothing else is said."""
+    match = call.query.get("resourceVersionMatch") or ("Exact" if limit else "")
+    return match == "Exact" and call.query.get("resourceVersion", "") not in ("", "0")
+
+
+def _past(call: Call) -> Snapshot:
+    """Raises 410 when too much has changed since."""
+    version = _version(call)
+    records = call.api.store.past(call.kind.resource, _space(call), version)
+    if records is None:
+        raise expired("The resourceVersion for the provided list is too old.")
+    selector = call.selector
+    return Snapshot(version, tuple(record for record in records if selector.matches(record)))
+
+
+def _present(call: Call, start: str) -> Snapshot:
+    if not start:
+        _version(call)
+    return Snapshot(call.api.store.version, tuple(_selected(call, start)))
+
+
+def _version(call: Call) -> int:
+    """What `resourceVersion` says; 0 for nothing. Raises 400, 504 (a version that is still to come)."""
     if wrong := wrong_version(call.query.get("resourceVersion", "")):
         raise bad_request(f"invalid resource version: {wrong}")
     wanted, newest = call.number("resourceVersion"), call.api.store.version
     if wanted > newest:
-        raise StatusError(504, "Timeout", f"Too large resource version: {wanted}, current: {newest}", {"retryAfterSeconds": 1})
-    if call.query.get("resourceVersionMatch") == "Exact" and wanted != newest:
-        raise expired("The resourceVersion for the provided list is too old.")
+        why = "Too large resource version"
+        details = {"causes": [{"reason": "ResourceVersionTooLarge", "message": why}], "retryAfterSeconds": 1}
+        raise StatusError(504, "Timeout", f"Timeout: {why}: {wanted}, current: {newest}", details)
+    return wanted
 
 
 def _selected(call: Call, start: str) -> Iterator[Record]:

@@ -100,6 +100,12 @@ def method_not_allowed() -> StatusError:
     return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", bare=True)
 
 
+def not_supported_by(group: str, plural: str, verb: str) -> StatusError:
+    """A verb that a custom kind does not have."""
+    text = f'{verb} is not supported on resources of kind "{plural}.{group}"'
+    return StatusError(405, "MethodNotAllowed", text, {"group": group, "kind": plural})
+
+
 def not_acceptable() -> StatusError:
     text = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf"
     return StatusError(406, "NotAcceptable", text, bare=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -37,6 +38,8 @@ class Store:
         self._by_uid: dict[str, Record] = {}
         self._dependents: dict[str, set[tuple[str, str, str]]] = {}
         self._staged: list[Change] = []
+        self._pending: deque[Change] = deque()
+        """staged and not published, oldest first"""
         self._watchers: dict[str, set[Watcher]] = {}
 
     def load(self, fields: Fields) -> None:
@@ -64,6 +67,22 @@ class Store:
             objects = table.get(space, {})
             for name in sorted(objects):
                 yield objects[name]
+
+    def past(self, resource: str, namespace: str | None, version: int) -> list[Record] | None:
+        """What `select` gave at a version; None when changes since then are forgotten."""
+        published = self.window.since(resource, version)
+        if published is None:
+            return None
+        found = {(record.namespace, record.name): record for record in self.select(resource, namespace)}
+        for change in reversed([*published, *(each for each in self._pending if each.version > version)]):
+            record = change.record
+            if record.resource != resource or namespace not in (None, record.namespace):
+                continue
+            if change.previous is None:
+                del found[record.namespace, record.name]
+            else:
+                found[record.namespace, record.name] = change.previous
+        return [found[key] for key in sorted(found)]
 
     def count(self, resource: str, namespace: str) -> int:
         return len(self._tables.get(resource, {}).get(namespace, ()))
@@ -136,6 +155,7 @@ class Store:
 
     def publish(self, changes: Iterable[Change]) -> None:
         for change in changes:
+            self._pending.popleft()
             self.window.append(change)
             self.published = change.version
             for watcher in tuple(self._watchers.get(change.record.resource, ())):
@@ -144,6 +164,7 @@ class Store:
     def revert(self, changes: list[Change]) -> None:
         """Takes back what could not be made durable, and all that was staged upon it. Who follows the store sees it undone, last first."""
         undone, self._staged = [*changes, *self._staged], []
+        self._pending.clear()
         for change in reversed(undone):
             before = change.previous
             if change.type != DELETED:
@@ -170,6 +191,7 @@ class Store:
 
     def _stage(self, change: Change) -> None:
         self._staged.append(change)
+        self._pending.append(change)
         if self.journal is None:
             self.publish(self.take()[0])
         self._tell(change)

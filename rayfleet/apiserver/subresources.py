@@ -7,13 +7,15 @@ from aiohttp import web
 from rayfleet.apiserver import account_token, budgets, deletion, metadata, writing
 from rayfleet.apiserver.call import Call
 from rayfleet.apiserver.record import Obj, Record, encode
-from rayfleet.apiserver.status_error import bad_request, conflict, method_not_allowed
+from rayfleet.apiserver.status_error import bad_request, conflict, method_not_allowed, not_supported_by
 
 CREATED: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
 def post_subresource(call: Call) -> web.Response:
     """Raises 405 for anything but pods/binding, pods/eviction and serviceaccounts/token."""
+    if call.kind.custom:
+        raise not_supported_by(call.kind.group, call.kind.plural, "create")
     if call.address.subresource == "token":
         return call.respond(encode(account_token.request(call)), 201)
     record = writing.require_found(call.api, call.served, call.address.namespace or "", call.address.name)

@@ -205,7 +205,8 @@ def _accept(api: Api, served: Served, obj: Obj, old: Obj | None, options: WriteO
     causes = metadata.check(obj["metadata"], kind.names, typed=not kind.custom and kind.resource != DEFINITIONS)
     if old is not None:
         causes += metadata.check_new_finalizers(old["metadata"], obj["metadata"])
-    causes += kind.check(obj, old) if schema is None else schema.check(obj, old)
+    causes += schema.check(obj, old) if schema is not None else []
+    causes += kind.check(obj, old)
     causes += kind.check_alias(obj, old) if served.api_version in kind.aliases else []
     if causes:
         refusal = invalid(kind.group, kind.name, obj["metadata"].get("name") or "", causes)

@@ -54,6 +54,7 @@ PURPOSES: tuple[Difference, ...] = (
             "broken-field-selectors",
             "odd-queries",
             "numbers-too-large",
+            "scales-refused",
         ),
         ("*.body.message",),
         "The sentences of Go's parsers are not imitated; code and reason are the same.",
@@ -97,6 +98,11 @@ PURPOSES: tuple[Difference, ...] = (
         ("apply-refusals",),
         ("[7].*",),
         "A value of the wrong type is refused by the decoder of the kind, as in every other write.",
+    ),
+    Difference(
+        ("scale-is-applied",),
+        ("*",),
+        "A scale is replaced or patched, not applied: 415; Kubernetes finds conflicts there that it cannot be forced over (500).",
     ),
     Difference(
         ("impersonation-refused",),

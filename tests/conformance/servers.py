@@ -14,11 +14,13 @@ from rayfleet.apiserver.auth import Tokens
 from rayfleet.apiserver.bootstrap import open_api
 from rayfleet.apiserver.server import ApiServer
 from rayfleet.apiserver.store import Store
+from rayfleet.apiserver.window import Window
 from testbed.control_plane import ControlPlane
 from tests.conformance.case import Step
 from tests.conformance.definitions import DEFINITIONS
 from tests.conformance.peer import Peer
 
+WINDOW = 20
 TOKEN = "the-admin-of-the-embedded-api"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -29,7 +31,7 @@ def embedded() -> Iterator[Peer]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    api = open_api(Store(window=20), authority="the certificate of an authority")
+    api = open_api(Store(window=WINDOW), authority="the certificate of an authority")
     server = ApiServer(api.store, tokens=Tokens({TOKEN: ("admin", ("system:masters",))}), api=api)
     runner = web.AppRunner(server.app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.5)
 
@@ -39,10 +41,15 @@ def embedded() -> Iterator[Peer]:
         await site.start()
         return int(runner.addresses[0][1])
 
+    async def forget() -> None:
+        api.store.window = Window(api.store.version, WINDOW)
+
+    def compact() -> None:
+        asyncio.run_coroutine_threadsafe(forget(), loop).result(20)
+
     port = asyncio.run_coroutine_threadsafe(start(), loop).result(20)
     try:
-        # It keeps no versions but the newest, so there is nothing to compact.
-        peer = Peer(f"http://127.0.0.1:{port}", TOKEN, patience=5.0, compact=lambda: None, ancient=["gone", 1, "/b0"])
+        peer = Peer(f"http://127.0.0.1:{port}", TOKEN, compact=compact, ancient=["gone", 1, "/b0"])
         yield prepared(peer)
     finally:
         asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(20)

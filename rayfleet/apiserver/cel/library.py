@@ -14,6 +14,7 @@ from rayfleet.apiserver.cel import texts, times
 from rayfleet.apiserver.cel.things import ADDRESSES, QUANTITIES, URLS
 from rayfleet.apiserver.cel.values import (
     NONE,
+    Budget,
     Failure,
     NoOverload,
     Optional,
@@ -25,6 +26,7 @@ from rayfleet.apiserver.cel.values import (
     type_of,
     within,
 )
+from rayfleet.apiserver.finding import machine
 
 TYPES = frozenset({"bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type", "optional_type"})
 SPACES = frozenset({"sets", "optional", "cel", "base64", "math", "lists", "strings"})
@@ -97,6 +99,17 @@ def _matches(text: str, pattern: str) -> bool:
     if not isinstance(text, str) or not isinstance(pattern, str):
         raise NoOverload
     return regular.found_in(pattern, text)
+
+
+def _find(budget: Budget, text: str, pattern: str) -> str:
+    if not _matches(text, pattern):
+        return ""
+    place = machine(pattern).find(text, spend=budget.spend)
+    return text[slice(*place)] if place else ""
+
+
+def _find_all(budget: Budget, text: str, pattern: str, most: int = -1) -> list[str]:
+    return machine(pattern).find_all(text, most, budget.spend) if _matches(text, pattern) else []
 
 
 def _least(values: list[Any], *, greatest: bool = False) -> Any:
@@ -175,6 +188,8 @@ SPACED: dict[str, Callable[..., Any]] = {
     "base64.decode": lambda text: base64.b64decode(text, validate=True),
     "lists.range": lambda count: list(range(min(count, 100_000))),
 }
+FINDERS: dict[str, Callable[..., Any]] = {"find": _find, "findAll": _find_all}
+"""methods whose cost shows as they go: they spend from the budget, their first argument, themselves"""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "size": _size,
     "int": _int,

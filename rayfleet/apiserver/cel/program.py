@@ -238,6 +238,9 @@ def _method(node: Expression, target: Expression) -> Run:
         if isinstance(value, Thing):
             budget.spend(1)
             return value.call(name, given)
+        if (finder := library.FINDERS.get(name)) is not None:
+            budget.spend(_cost(name, [value, *given]))
+            return library.guarded(finder, [budget, value, *given])
         if (function := library.METHODS.get(name)) is None:
             raise NoOverload
         budget.spend(_cost(name, [value, *given]))

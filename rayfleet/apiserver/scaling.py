@@ -1,0 +1,47 @@
+"""GET, PUT and PATCH of the scale subresource."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from rayfleet.apiserver import writing
+from rayfleet.apiserver.call import Call
+from rayfleet.apiserver.patching import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, patched
+from rayfleet.apiserver.record import Obj, Record, encode
+from rayfleet.apiserver.status_error import unsupported_media
+
+
+def get_scale(call: Call) -> web.Response:
+    return _answer(call, _found(call))
+
+
+def put_scale(call: Call) -> web.Response:
+    record, wanted = _found(call), call.decoded()
+    return _write(call, record, lambda scale: wanted)
+
+
+def patch_scale(call: Call) -> web.Response:
+    """Raises 415 for anything but a JSON or a merge patch."""
+    if call.request.content_type not in (JSON_PATCH, MERGE_PATCH):
+        raise unsupported_media((JSON_PATCH, MERGE_PATCH, APPLY_PATCH))
+    edit = patched(call)
+    return _write(call, _found(call), edit)
+
+
+def _write(call: Call, record: Record, edit: writing.Edit) -> web.Response:
+    scale, options = call.kind.scale, call.options()
+    assert scale is not None
+
+    def change(obj: Obj) -> Obj:
+        return scale.changed(obj, edit(scale.of(obj, 0)))
+
+    return _answer(call, writing.patch(call.api, call.served, record, change, options))
+
+
+def _answer(call: Call, record: Record) -> web.Response:
+    assert call.kind.scale is not None
+    return call.respond(encode(call.kind.scale.of(record.decode())))
+
+
+def _found(call: Call) -> Record:
+    return writing.require_found(call.api, call.served, call.address.namespace or "", call.address.name)
