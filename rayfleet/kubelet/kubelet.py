@@ -16,6 +16,7 @@ from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
 from rayfleet.kubelet import node, substitutes
 from rayfleet.kubelet.cgroups import Cgroups
+from rayfleet.kubelet.clock import heed_jumps
 from rayfleet.kubelet.clusterip import ClusterIPs
 from rayfleet.kubelet.dns import DnsServer
 from rayfleet.kubelet.events import Events
@@ -82,6 +83,7 @@ class Kubelet:
         self.pods.start()
         evictions = Evictions(self.pods, self.settings.backoff_scale)
         self.tasks.append(asyncio.create_task(again_and_again("evictions", evictions.run)))
+        self.tasks.append(asyncio.create_task(heed_jumps(self.pods.wake, self.settings.backoff_scale)))
         if self.settings.bind:
             self.be_control_plane()
         if self.settings.stopped:

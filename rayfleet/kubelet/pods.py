@@ -78,6 +78,11 @@ class Pods:
         if worker.task.done() and worker.absent:
             self.workers.pop(worker.uid, None)
 
+    def wake(self) -> None:
+        """Each Pod's worker looks at what is due now."""
+        for worker in self.workers.values():
+            worker.wake.set()
+
     async def lose(self, node: str) -> None:
         """The node's power is cut: all that ran there is dead, and nobody sees to it."""
         self.alive.discard(node)
