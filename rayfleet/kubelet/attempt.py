@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
+log = logging.getLogger(__name__)
 LOST = 137  # what a container's exit code is when nobody saw its end
 
 
@@ -33,10 +35,14 @@ History = tuple[Attempt, ...]
 
 
 def read_histories(directory: Path) -> dict[str, History]:
-    """The recorded attempts of a Pod's directory by container, oldest first."""
+    """The recorded attempts of a Pod's directory by container, oldest first. A record that a power cut has damaged counts as none."""
     found: dict[str, list[Attempt]] = {}
     for path in directory.glob("containers/*/*.json"):
-        attempt = msgspec.json.decode(path.read_bytes(), type=Attempt)
+        try:
+            attempt = msgspec.json.decode(path.read_bytes(), type=Attempt)
+        except (OSError, msgspec.MsgspecError) as error:
+            log.warning("%s is damaged: %s", path, error)
+            continue
         found.setdefault(attempt.name, []).append(attempt)
     return {name: tuple(sorted(attempts, key=lambda one: one.attempt)) for name, attempts in found.items()}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 import shutil
 import signal
@@ -19,9 +20,11 @@ import msgspec
 import rayfleet
 from rayfleet.kubelet.attempt import Attempt
 
+log = logging.getLogger(__name__)
 LAUNCH = "import sys; sys.path.insert(0, sys.argv[1]); from rayfleet.kubelet.shim.launch import launch; launch(sys.argv[2])"
 LONGEST_LINE = 1 << 20  # bytes of one answer of the shim
 ANSWERS_IN = 30.0  # seconds; a shim that takes longer hangs
+HANGS_AFTER = 30.0  # seconds; who is still there then waits for a disk, or a debugger
 COMPLETE = "complete"
 SUBDIRECTORIES = ("root", "shm", "volumes", "containers")
 
@@ -159,30 +162,38 @@ class Sandbox:
         """Starts a container; one that cannot start is an attempt that has ended already."""
         return msgspec.convert((await self.ask("start", **request))["record"], Attempt)
 
-    async def destroy(self) -> None:
-        """Ends every process of the Pod. The kernel takes the namespaces, mounts and links away."""
-        if self.alive:
-            await end_process(self.pid)
-            self.let_go()
+    async def records(self) -> list[Attempt]:
+        """Of the containers that run, and of those whose end could not be written down. Raises SandboxError."""
+        return msgspec.convert((await self.ask("list"))["records"], list[Attempt])
+
+    async def destroy(self) -> bool:
+        """Ends every process of the Pod. The kernel takes the namespaces, mounts and links away. False: some still hang in the kernel."""
+        ended = await end_process(self.pid) if self.alive else True
+        self.let_go()
+        return ended
 
 
-async def end_process(pid: int) -> None:
-    """SIGKILL, and wait until the process has ended (as a zombie it counts as ended)."""
+async def end_process(pid: int) -> bool:
+    """SIGKILL, and wait until the process, and with it its namespace, has ended (as a zombie it counts as ended); not for ever."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
-        return
+        return True
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_reader(handle, ended.set)
     try:
         signal.pidfd_send_signal(handle, signal.SIGKILL)
-        await ended.wait()
+        await asyncio.wait_for(ended.wait(), HANGS_AFTER)
+    except TimeoutError:
+        log.warning("process %d, or one that it started, has not ended %g s after SIGKILL: it hangs in the kernel", pid, HANGS_AFTER)
+        return False
     except ProcessLookupError:
         pass
     finally:
         loop.remove_reader(handle)
         os.close(handle)
+    return True
 
 
 def dial(directory: Path) -> socket.socket | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,20 +61,36 @@ class Setup:
             self.worker.sandbox = sandbox
             if any(kind in ("token", *FOLLOWED) for kind, _ in self.volume_sources()):
                 self.renew_at = 0.0  # nobody remembers how old they are
-        else:
-            await sandbox.destroy()
+            self.worker.missed = True
+            return
+        await sandbox.destroy()
         self.worker.histories = read_histories(self.directory)
-        if self.worker.sandbox is None:
-            self.record_losses()
-            self.worker.earlier = {name: history[-1].attempt for name, history in self.worker.histories.items()}
+        self.record_losses()
+        self.worker.earlier = {name: history[-1].attempt for name, history in self.worker.histories.items()}
 
-    def record_losses(self) -> None:
+    async def take_stock(self) -> None:
+        """What the shim knows counts before what stands on the disk, which may have been full. Raises SandboxError."""
+        assert self.worker.sandbox is not None
+        known = await self.worker.sandbox.records()
+        found = read_histories(self.directory)  # after it: who has ended in between has a record
+        for attempt in known:
+            found = with_attempt(found, attempt)
+        self.worker.histories = found
+        for history in found.values():
+            if not history[-1].running:
+                self.worker.ended(history[-1])
+        self.record_losses({one.uid for one in known})
+
+    def record_losses(self, alive: Collection[str] = ()) -> None:
         """Ends the attempts that nobody saw end."""
         for attempt in self.worker.running().values():
+            if attempt.uid in alive:
+                continue
             lost = msgspec.structs.replace(
                 attempt, finished_at=time.time(), exit_code=LOST, error="the container was gone when the kubelet looked for it"
             )
-            write_record(str(self.directory), msgspec.to_builtins(lost))
+            with contextlib.suppress(OSError):  # what a full disk does not take, the next kubelet finds out as well
+                write_record(str(self.directory), msgspec.to_builtins(lost))
             self.worker.ended(lost)
 
     async def sandbox(self) -> None:
@@ -138,7 +155,7 @@ class Setup:
             return
         try:
             await self.fill_volumes()
-        except (ApiError, ConfigError) as error:
+        except (ApiError, ConfigError, OSError) as error:
             self.renew_at = now + RENEW_RETRY
             self.worker.tell("Warning", "FailedMount", f"the Pod's volumes could not be brought up to date: {error}")
 
@@ -256,7 +273,10 @@ class Setup:
     async def take_down(self) -> None:
         """Ends processes, namespaces, mounts and links; records and logs stay, for `kubectl logs` of a finished Pod."""
         if self.worker.sandbox is not None:
-            await self.worker.sandbox.destroy()
+            if not await self.worker.sandbox.destroy():
+                self.worker.tell(
+                    "Warning", "FailedKillPod", "a process of the Pod hangs in the kernel and outlives SIGKILL; it is left behind"
+                )
             self.worker.sandbox = None
             self.record_losses()
         self.house.cgroups.remove(self.worker.uid)

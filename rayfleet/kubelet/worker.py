@@ -54,6 +54,8 @@ class Worker:
         self.told = pod.status
         self.told_version = 0
         self.looked_at = 0.0  # by the wall's clock
+        self.adopted = False
+        self.missed = False  # ends that the shim told
         self.absent = False
         self.done = asyncio.Event()
         self.wake = asyncio.Event()
@@ -97,18 +99,14 @@ class Worker:
             self.wake.set()
 
     def look_again(self) -> None:
-        """The shim lives; what it told meanwhile stands in its records."""
-        self.histories = read_histories(self.directory)
-        for history in self.histories.values():
-            if not history[-1].running:
-                self.ended(history[-1])
+        """The shim lives; what it told meanwhile was not heard."""
+        self.missed = True
         self.wake.set()
 
     # the loop
 
     async def run(self) -> None:
         try:
-            await self.setup.adopt()
             while not self.done.is_set():
                 self.wake.clear()
                 pause = await self.attempt_sync()
@@ -141,6 +139,12 @@ class Worker:
         return CONFIG_RETRY * self.house.settings.backoff_scale
 
     async def sync(self) -> float | None:
+        if not self.adopted:
+            await self.setup.adopt()
+            self.adopted = True
+        if self.missed and self.sandbox is not None:
+            await self.setup.take_stock()
+            self.missed = False
         if self.absent or self.pod.metadata.deletion_timestamp:
             await self.ending.run()
             return None

@@ -7,8 +7,7 @@ import random
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ import pytest
 from rayfleet.api.meta import PODS, SECRETS
 from rayfleet.kube.errors import NotFound
 from rayfleet.kubelet.network import tool
-from rayfleet.kubelet.shim import syscalls
 from tests.kubelet.namespaces import NOTHING, remains, sandboxes, shims
+from tests.kubelet.trouble import disk
 from tests.kubelet.world import FOR_EVER, World, pod, until
 
 pytestmark = pytest.mark.namespaces
@@ -101,17 +100,6 @@ async def test_a_clock_that_is_set_back_delays_no_second_look_at_a_spec(world: W
 
 def run(*argv: str) -> None:
     subprocess.run([tool(argv[0]), *argv[1:]], check=True)
-
-
-@contextmanager
-def disk(state: Path, options: str) -> Iterator[None]:
-    """A file system of its own under the directories of Pods."""
-    (state / "pods").mkdir(exist_ok=True)
-    syscalls.mount("rayfleet-test", str(state / "pods"), "tmpfs", 0, options)
-    try:
-        yield
-    finally:
-        syscalls.detach(str(state / "pods"))
 
 
 async def test_a_full_disk_is_told_and_new_pods_start_when_there_is_room_again(bare_world: World) -> None:

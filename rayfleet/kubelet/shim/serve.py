@@ -6,8 +6,9 @@ Asked:    {"id", "op": "start", "name", "attempt", "uid", "init", "argv", "env",
           {"id", "op": "stream", "name", "argv", "env", "cwd", "stdin", "tty"}            the same, with its streams
           {"id", "op": "attach", "name"}                                                  its output from now on, and its input
           {"id", "op": "hang_up", "name"}                                                 closes its input
+          {"id", "op": "list"}                                                            containers, and ends that the disk did not take
           {"id", "op": "socket"}                                                          a TCP socket of the Pod's network
-Answered: {"id", ...} with `error` when it failed; exec answers when the command ended, with `code` and `output`.
+Answered: {"id", ...} with `error` when it failed; exec answers when the command ended, with `code` and `output`; list with `records`.
 stream, attach and socket come with descriptors; `streams` names them in their order. A streamed command's `code` follows at its end.
 Told to every kubelet that listens: {"ended": record}.
 """
@@ -77,6 +78,7 @@ class Shim:
         self.containers: dict[int, Container] = {}
         self.commands: dict[int, Command] = {}
         self.clients: dict[socket.socket, bytes] = {}
+        self.unkept: dict[str, dict[str, Any]] = {}  # records that could not be written, by the uid of the container's life
         self.selector = selectors.DefaultSelector()
         self.selector.register(listener, selectors.EVENT_READ, self.accept)
         self.wake, wake_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -122,7 +124,7 @@ class Shim:
 
     def obey(self, client: socket.socket, request: dict[str, Any]) -> None:
         try:
-            answer = getattr(self, "do_" + request["op"])(client, request)
+            answer = getattr(self, "do_" + request["op"], refuse)(client, request)
         except (process.StartFailed, OSError, LookupError) as error:
             answer = {"error": str(error)}
         if answer is not None:
@@ -152,10 +154,18 @@ class Shim:
         return {"record": facts}
 
     def keep(self, facts: dict[str, Any]) -> None:
+        self.unkept.pop(facts["uid"], None)
         try:
             record.write(self.directory, facts)
-        except OSError as error:  # a full disk must not cost the Pod; the kubelet is told in any case
-            print(error, file=sys.stderr, flush=True)
+        except OSError as error:  # a full disk must not cost the Pod; the kubelet is told in any case, and the next one when it asks
+            self.unkept[facts["uid"]] = facts
+            with contextlib.suppress(OSError):  # its own log lies on the same disk
+                os.write(sys.stderr.fileno(), f"{error}\n".encode())
+
+    def do_list(self, client: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
+        for facts in list(self.unkept.values()):
+            self.keep(facts)
+        return {"records": [*self.unkept.values(), *(container.facts for container in self.containers.values())]}
 
     def do_kill(self, client: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
         os.kill(self.running(request["name"]).pid, request["signal"])
@@ -279,6 +289,11 @@ class Shim:
         if output in self.selector.get_map():
             self.selector.unregister(output)
         os.close(output)
+
+
+def refuse(client: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
+    """A later kubelet may ask for more than this shim can do."""
+    return {"error": f"this shim cannot {request['op']}"}
 
 
 def read_some(fd: int) -> bytes | None:
