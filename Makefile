@@ -27,7 +27,7 @@ manifests: env ## write deploy/*.yaml anew
 lint: env ## ruff, import contracts, mypy --strict on the pure packages
 	$(VENV)/bin/ruff check rayfleet tests bench testbed deploy
 	$(VENV)/bin/lint-imports
-	$(VENV)/bin/mypy --strict rayfleet/api rayfleet/planning rayfleet/resources rayfleet/raycluster rayfleet/rayjob rayfleet/raycronjob rayfleet/rayservice rayfleet/legacy rayfleet/diagnosis rayfleet/ray/answer.py rayfleet/ray/jobs.py rayfleet/ray/serve.py rayfleet/autoscaling/decide.py rayfleet/scheduling/decide.py rayfleet/scheduling/loss.py
+	$(VENV)/bin/mypy --strict rayfleet/api rayfleet/planning rayfleet/resources rayfleet/raycluster rayfleet/rayjob rayfleet/raycronjob rayfleet/rayservice rayfleet/legacy rayfleet/diagnosis rayfleet/ray/answer.py rayfleet/ray/jobs.py rayfleet/ray/serve.py rayfleet/autoscaling/decide.py rayfleet/scheduling/decide.py rayfleet/scheduling/loss.py rayfleet/scheduling/garbage.py
 
 check: lint ## the quick subset for work in progress
 	$(PY) -m pytest -m 'not ray and not namespaces and not testbed' --durations=5

@@ -33,6 +33,7 @@ from rayfleet.kubelet.resolver import Resolver
 from rayfleet.kubelet.server import Server
 from rayfleet.kubelet.settings import KubeletSettings
 from rayfleet.runtime.informer import Informer
+from rayfleet.scheduling.collector import Collector
 from rayfleet.scheduling.node_controller import NodeController
 from rayfleet.scheduling.objects import Node
 from rayfleet.scheduling.scheduler import Scheduler
@@ -90,12 +91,14 @@ class Kubelet:
             self.tasks.append(asyncio.create_task(self.nodes.follow()))
 
     def be_control_plane(self) -> None:
-        """What an API server without a scheduler and a node controller lacks."""
+        """What an API server without a scheduler and a controller manager lacks."""
         events = Events(self.client, self.settings.node, "default-scheduler")
         scheduler = Scheduler(self.client, self.pod_cache, self.node_cache, events.record)
         controller = NodeController(self.client, self.pod_cache, self.node_cache, self.settings.patience)
+        collector = Collector(self.client, self.pod_cache, self.node_cache, self.settings.patience)
         policies = Policies(self.client, self.house.events)
-        works = {"scheduler": scheduler.run, "node controller": controller.run, "network policies": policies.run}
+        works = {"scheduler": scheduler.run, "node controller": controller.run, "pod collector": collector.run}
+        works["network policies"] = policies.run
         self.tasks += [asyncio.create_task(again_and_again(name, work)) for name, work in works.items()]
 
     async def close(self) -> None:

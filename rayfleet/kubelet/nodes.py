@@ -73,11 +73,13 @@ class Nodes:
             both.create_task(self.insist(name))
 
     async def insist(self, name: str) -> None:
-        """Tells the node anew when somebody has called it lost: it is here."""
+        """Tells the node anew when somebody has called it lost: it is here. One that was deleted comes back where nobody else has nodes
+        to give; in a cluster of others it is gone until the kubelet's next start, as any kubelet's."""
         denied = asyncio.Event()
 
         def heed(old: Node | None, new: Node | None) -> None:
-            if new is not None and new.metadata.name == name and not is_ready(new.status):
+            about = new or old
+            if about is not None and about.metadata.name == name and (self.settings.bind if new is None else not is_ready(new.status)):
                 denied.set()
 
         self.cache.subscribe(heed)

@@ -10,9 +10,11 @@
     spread      topology spread constraints                                       pure
     decide      a node for each waiting Pod, or the sentence of why there is none pure
     loss        nodes that are silent: conditions, taints, Pods to evict          pure
+    garbage     Pods of nodes that are no more, and finished ones beyond a number pure
     objects     what is watched of nodes and leases
     scheduler   carries out what `decide` says
     node_controller  carries out what `loss` says
+    collector   carries out what `garbage` says
 
 Reasons are worded as kube-scheduler 1.37 words them. Nobody is preempted: a Pod of high priority only comes first.
 """

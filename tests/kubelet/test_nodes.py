@@ -152,6 +152,25 @@ async def test_pods_of_a_node_that_is_given_up_go_without_it(pair: World) -> Non
     await until("the Pod is gone", pair.gone)
 
 
+async def test_a_node_that_is_deleted_comes_back_if_it_is_there_and_takes_its_pods_along_if_it_is_not(pair: World) -> None:
+    await pair.apply(asking("100m", "here", nodeSelector={"kubernetes.io/hostname": "local"}))
+    await pair.apply(asking("100m", nodeSelector={"kubernetes.io/hostname": "other"}, tolerations=[{"operator": "Exists"}]))
+    before = await pair.becomes_ready("here")
+    await pair.becomes_ready()
+    stop(pair, "other")
+    assert pair.kubelet
+    await until("it is stopped", lambda: pair.kubelet and "other" not in pair.kubelet.nodes.beats)
+    for node in ("local", "other"):
+        await pair.client.delete(NODES, node)
+    await until("the Pod of the dead node is gone", pair.gone)
+
+    async def back() -> bool:
+        return [one["metadata"]["name"] for one in await pair.client.list(NODES)] == ["local"] and await node_is_ready(pair, "local")
+
+    await until("the living node is back", back)
+    assert (await pair.status("here"))["containerStatuses"] == before["containerStatuses"]
+
+
 async def test_a_machine_that_is_started_with_fewer_nodes_forgets_the_others(pair: World) -> None:
     await pair.apply(asking("100m", nodeSelector={"kubernetes.io/hostname": "other"}))
     await pair.becomes_ready()
