@@ -110,7 +110,7 @@ async def print_log(
         gone = isinstance(error, NotFound)
         if not (gone or previous) or not is_of(state, client):
             raise
-        if not await print_kept(state, namespace, name, container, back=int(gone and previous), tail=tail):
+        if not await print_kept(state, namespace, name, container, previous=gone and previous, unseen=gone, tail=tail):
             raise
 
 

@@ -108,14 +108,9 @@ async def either(*events: asyncio.Event) -> None:
 async def look(client: Client, kind: Resource, key: Key) -> None:
     """May we read what we shall watch, and is it there? Raises Failure, ApiError."""
     from rayfleet.api.meta import PODS
-    from rayfleet.kube.errors import NotFound
+    from rayfleet.cli.near import find
 
-    try:
-        await client.get(kind, key.name, key.namespace)
-    except NotFound as error:
-        others = [each["metadata"]["name"] for each in await client.list(kind, key.namespace, metadata_only=True)]
-        known = f"; there are: {', '.join(sorted(others))}" if others else "; there is none, see: rayfleet get rayclusters -A"
-        raise Failure(f"namespace {key.namespace} has no {kind.kind} {key.name}{known}") from error
+    await find(client, kind, key.namespace, key.name)
     await client.list_page(PODS, namespace=key.namespace, limit=1)
 
 

@@ -24,7 +24,7 @@
     last_words  the message that a container leaves
     resolver    the names of the cluster domain;  dns  answers for them
     clusterip   ClusterIPs, node ports and host ports in user space;  datagrams  their UDP
-    policies    says that NetworkPolicies are not enforced
+    unheeded    says of which objects nobody takes notice
     tokens      asks for the tokens of service accounts
     claims      a directory for each PersistentVolumeClaim
     host_paths  where hostPath volumes may be

@@ -24,11 +24,11 @@ MOST_PODS = 500
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """`ended_at` is in seconds since 1970."""
+    """`ended_at` is in seconds since 1970; None for a Pod that is not gone."""
 
     path: Path
     pod: Identity
-    ended_at: float
+    ended_at: float | None
 
     def histories(self) -> dict[str, History]:
         return read_histories(self.path)
@@ -77,6 +77,14 @@ def listed(folder: Path) -> Iterator[Kept]:
         pod = read_identity(path)
         if pod is not None:
             yield Kept(path, pod, float(path.name.rpartition(".")[0]))
+
+
+def present(pods: Path) -> Iterator[Kept]:
+    """Of Pods that are not gone, though nobody may see to them now: their node is stopped."""
+    for path in directories(pods):
+        pod = read_identity(path)
+        if pod is not None:
+            yield Kept(path, pod, None)
 
 
 def directories(folder: Path) -> list[Path]:

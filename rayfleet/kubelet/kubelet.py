@@ -28,10 +28,10 @@ from rayfleet.kubelet.network import Network
 from rayfleet.kubelet.nodes import Nodes
 from rayfleet.kubelet.objects import Pod, Service
 from rayfleet.kubelet.pods import Pods
-from rayfleet.kubelet.policies import Policies
 from rayfleet.kubelet.resolver import Resolver
 from rayfleet.kubelet.server import Server
 from rayfleet.kubelet.settings import KubeletSettings
+from rayfleet.kubelet.unheeded import Teller
 from rayfleet.runtime.informer import Informer
 from rayfleet.scheduling.collector import Collector
 from rayfleet.scheduling.node_controller import NodeController
@@ -96,9 +96,9 @@ class Kubelet:
         scheduler = Scheduler(self.client, self.pod_cache, self.node_cache, events.record)
         controller = NodeController(self.client, self.pod_cache, self.node_cache, self.settings.patience)
         collector = Collector(self.client, self.pod_cache, self.node_cache, self.settings.patience)
-        policies = Policies(self.client, self.house.events)
+        teller = Teller(self.client, self.house.events)
         works = {"scheduler": scheduler.run, "node controller": controller.run, "pod collector": collector.run}
-        works["network policies"] = policies.run
+        works["unheeded objects"] = teller.run
         self.tasks += [asyncio.create_task(again_and_again(name, work)) for name, work in works.items()]
 
     async def close(self) -> None:

@@ -6,9 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from rayfleet.api.meta import NETWORKPOLICIES, PODS, SERVICES
+from rayfleet.api.meta import INGRESSES, NETWORKPOLICIES, PODS, SERVICES
 from rayfleet.kubelet import dns
 from rayfleet.kubelet.network import Network
 from rayfleet.kubelet.resolver import OUTSIDE, Found
@@ -240,3 +241,17 @@ async def test_the_api_server_has_its_cluster_ip(world: World) -> None:
 async def test_whoever_reads_a_network_policy_is_told_that_nobody_enforces_it(world: World) -> None:
     await world.apply({"metadata": {"name": "closed"}, "spec": {"podSelector": {}, "policyTypes": ["Ingress"]}}, NETWORKPOLICIES)
     assert "not enforced" in (await until("an event", lambda: world.events("NotEnforced")))[0]
+
+
+async def test_an_ingress_and_the_cluster_that_made_it_are_told_that_nobody_serves_it(world: World) -> None:
+    owner = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": "one", "uid": "u1", "controller": True}
+    backend = {"service": {"name": "one-head-svc", "port": {"number": 8265}}}
+    body = {"metadata": {"name": "one-head-ingress", "ownerReferences": [owner]}, "spec": {"defaultBackend": backend}}
+    await world.apply(body, INGRESSES)
+
+    async def told() -> bool:
+        found = msgspec.json.decode(await world.client.request("GET", "/apis/events.k8s.io/v1/namespaces/default/events"))["items"]
+        about = {(one["regarding"]["kind"], one["regarding"]["name"]) for one in found if one["reason"] == "NotServed"}
+        return about == {("Ingress", "one-head-ingress"), ("RayCluster", "one")}
+
+    await until("events", told)

@@ -38,6 +38,7 @@ def test_workers_of_a_lost_and_of_a_drained_node_are_replaced_elsewhere(state: S
     lost, drained = (node for name, node in sorted(before.items()) if name != head)
 
     fleet.run("node", "stop", lost)
+    fleet.run("logs", next(name for name, node in before.items() if node == lost))
     moved = eventually(lambda: elsewhere(fleet, lost, 3), 120.0, "the lost worker is replaced")
     assert moved[head] == before[head]
     assert f"{lost}   NotReady" in fleet.run("node", "list")
