@@ -77,7 +77,8 @@ class Observer:
         self, reader: Reader, cluster: RayCluster, pods: tuple[PodView, ...], now: float, head: Head, heard: Heard
     ) -> Observed:
         key, word = cluster.metadata.key, heard.answer
-        instances = instances_of((pod for pod in pods if pod.is_head or pod.is_worker), word.nodes, word.at)
+        ours = [pod for pod in pods if pod.is_head or pod.is_worker]
+        instances = instances_of(ours, word.nodes({pod.name for pod in ours}), word.at)
         groups = groups_of(cluster, instances)
         decision = await self.decide(word, groups, instances, policy_of(cluster), self.loop.memory(key), now)
         return Observed(

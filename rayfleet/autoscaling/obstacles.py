@@ -69,7 +69,7 @@ def in_the_answer(answer: Any, head: str) -> Obstacle | None:
     if isinstance(answer, Refused):
         reason, message = REFUSALS.get(answer.code, ("RayRefuses", f"the head's GCS says: {answer.text}"[:512]))
         return Obstacle(reason, message, PATIENCE)
-    if not any(node.pod == head for node in answer.nodes):
+    if not answer.lists(head):
         return Obstacle("OtherCluster", f"who answers at the head's address does not list the head {head} among its nodes", PATIENCE)
     return None
 

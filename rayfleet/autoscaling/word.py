@@ -7,7 +7,7 @@ rest before anything is decoded: at rest a poll costs no more than that.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -59,6 +59,7 @@ class Word:
             node.ClearField("idle_duration_ms")
         self.digest = hashlib.blake2b(state.SerializeToString(deterministic=True), digest_size=16).digest()
         self._state = state
+        self._nodes: dict[int, Node] = {}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Word):
@@ -67,14 +68,21 @@ class Word:
 
     __hash__ = None  # type: ignore[assignment]
 
-    @cached_property
-    def nodes(self) -> tuple[Node, ...]:
-        """Sorted by id, each id once: of two the one with more to lose. Ray lists dead nodes for a long time."""
+    def lists(self, pod: str) -> bool:
+        """Is there a node in the Pod of that name?"""
+        return any(told.instance_id == pod and told.node_id for told in self._state.node_states)
+
+    def nodes(self, pods: Container[str]) -> tuple[Node, ...]:
+        """Those in Pods of these names, sorted by id, each id once: of two the one with more to lose. Others are not read: Ray lists
+        dead nodes for a long time."""
+        ids = {told.node_id for told in self._state.node_states if told.instance_id in pods} - {b""}
         found: dict[str, Node] = {}
-        for told, idle in zip(self._state.node_states, self._seconds, strict=True):
-            node = read_node(told, idle)
+        for index, told in enumerate(self._state.node_states):
+            if told.node_id not in ids:
+                continue
+            node = self._nodes[index] = self._nodes.get(index) or read_node(told, self._seconds[index])
             known = found.get(node.node)
-            if node.node and (known is None or PREFERENCE.index(node.state) < PREFERENCE.index(known.state)):
+            if known is None or PREFERENCE.index(node.state) < PREFERENCE.index(known.state):
                 found[node.node] = node
         return tuple(found[node] for node in sorted(found))
 
@@ -96,8 +104,9 @@ class Word:
     @cached_property
     def waiting(self) -> int:
         """How many tasks, actors and bundles wait for room."""
-        tasks = sum(min(each.count, MOST_OF_A_SHAPE) for each in self._state.pending_resource_requests if each.count > 0)
-        return tasks + sum(len(bundles(each)) for each in self._state.pending_gang_resource_requests)
+        shapes = islice(self._state.pending_resource_requests, MOST_SHAPES)
+        gangs = islice(self._state.pending_gang_resource_requests, MOST_SHAPES)
+        return sum(min(max(each.count, 0), MOST_OF_A_SHAPE) for each in shapes) + sum(len(bundles(each)) for each in gangs)
 
     @property
     def waits(self) -> bool:

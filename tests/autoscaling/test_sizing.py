@@ -15,11 +15,12 @@ from rayfleet.autoscaling.observed import Observed, Obstacle, Settled
 from rayfleet.autoscaling.obstacles import PATIENCE, before_asking, concerns_us, in_the_answer, unknown_options, without_head_since
 from rayfleet.autoscaling.sizing import plan
 from rayfleet.autoscaling.values import HEAD, Cause, Decision, Drain, Infeasible, Policy, Sentence, State, Target
-from rayfleet.autoscaling.word import Node
+from rayfleet.autoscaling.word import Node, Word
 from rayfleet.planning.actions import Resize
 from rayfleet.planning.backoff import Backoff
 from rayfleet.ray.answer import Refused, Unreachable
 from rayfleet.ray.gcs import Head
+from rayfleet.sim.gcs import ScriptedGcs
 from tests.raycluster.vocabulary import NOW, cluster, group, head, template, worker, worker_name
 
 HOSTED = {labels.AUTOSCALING: "hosted"}
@@ -144,15 +145,14 @@ def test_what_a_head_may_say_instead(answer: Any, reason: str) -> None:
     assert found.reason == reason
 
 
-class Says:
-    nodes = (Node("aa", "other-head-bcdfg", State.RUNNING),)
-
-
 def test_a_head_that_does_not_know_itself_is_another_clusters() -> None:
-    found = in_the_answer(Says(), "demo-head")
+    gcs = ScriptedGcs()
+    gcs.node("other-head-bcdfg", HEAD, {})
+    says = Word(gcs._GetClusterResourceState(b""), 0.0)
+    found = in_the_answer(says, "demo-head")
     assert found is not None
     assert found.reason == "OtherCluster"
-    assert in_the_answer(Says(), "other-head-bcdfg") is None
+    assert in_the_answer(says, "other-head-bcdfg") is None
 
 
 @pytest.mark.parametrize(

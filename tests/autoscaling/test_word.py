@@ -63,7 +63,7 @@ def test_nodes_are_read_without_trust() -> None:
     gcs.state.node_states.add(instance_id="nameless")
     gcs.node("dead", "small", {"CPU": 1.0}, status=2, node_id=b"\x02")
     content = gcs._GetClusterResourceState(b"")
-    first, dead = Word(content, NOW).nodes
+    first, dead = Word(content, NOW).nodes({"a", "dead"})
     assert (first.pod, first.state, first.node) == (strange.instance_id, State.RUNNING, "01")
     assert first.total == (("TPU", 10_000), ("memory", LARGEST))
     assert dead.state == State.DEAD
@@ -74,14 +74,23 @@ def test_of_nodes_under_one_id_the_one_with_more_to_lose_counts(order: tuple[int
     gcs = ScriptedGcs()
     for status in order:
         gcs.node("a", "small", {"CPU": 1.0}, status=status, node_id=b"\x01")
-    assert [node.state for node in said(gcs).nodes] == [State.RUNNING]
+    assert [node.state for node in said(gcs).nodes({"a"})] == [State.RUNNING]
+
+
+def test_a_node_in_a_pod_of_nobody_here_counts_only_under_an_id_of_ours() -> None:
+    gcs = ScriptedGcs()
+    for pod, status, node in (("a", 3, b"\x01"), ("strange", 1, b"\x01"), ("other", 1, b"\x02"), ("b", 1, b"")):
+        gcs.node(pod, "small", {"CPU": 1.0}, status=status).node_id = node
+    word = said(gcs)
+    assert [(node.pod, node.state) for node in word.nodes({"a", "b", "c"})] == [("strange", State.RUNNING)]
+    assert (word.lists("other"), word.lists("b"), word.lists("c")) == (True, False, False)
 
 
 @pytest.mark.parametrize(("milliseconds", "seconds"), [(-5_000, 0.0), (2**62, LONGEST_IDLE), (1_500, 1.5)])
 def test_idle_times_are_bounded(milliseconds: int, seconds: float) -> None:
     reply = message("GetClusterResourceStateReply")
     reply.cluster_resource_state.node_states.add(node_id=b"a", instance_id="a", status=3, idle_duration_ms=milliseconds)
-    assert Word(reply.SerializeToString(), NOW).nodes[0].idle == seconds
+    assert Word(reply.SerializeToString(), NOW).nodes({"a"})[0].idle == seconds
 
 
 def test_demand_is_read_without_trust() -> None:
@@ -134,4 +143,4 @@ def test_bytes_that_are_no_answer_are_none(content: bytes) -> None:
 
 def test_an_empty_answer_is_of_nobody() -> None:
     word: Any = Word(b"", NOW)
-    assert (word.nodes, word.demand.requests, word.waits) == ((), (), False)
+    assert (word.nodes({"", "a"}), word.demand.requests, word.waits) == ((), (), False)

@@ -64,6 +64,11 @@ async def test_what_is_sent_and_what_is_said() -> None:
         report = message("ReportAutoscalingStateRequest")
         report.autoscaling_state.pending_instance_requests.add(ray_node_type_name="small", count=2)
         await ours.report(head, report.SerializeToString())
+        floor = message("RequestClusterResourceConstraintRequest")
+        floor.cluster_resource_constraint.resource_requests.add(count=4).request.resources_bundle["CPU"] = 1.0
+        await ours.constrain(head, floor.SerializeToString())
+        kept = parsed("GetClusterResourceStateReply", await ours.state(head)).cluster_resource_state.cluster_resource_constraints
+        assert [(each.count, dict(each.request.resources_bundle)) for each in kept[0].resource_requests] == [(4, {"CPU": 1.0})]
         told = parsed("GetClusterStatusReply", await ours.status(head)).autoscaling_state
         assert [(each.ray_node_type_name, each.count) for each in told.pending_instance_requests] == [("small", 2)]
 
