@@ -1,8 +1,8 @@
 """One loop for the autoscaling of every cluster: asks each head what waits for room, remembers what was decided, tells Ray of it.
 
-Each head is asked every 5 s while something waits, is on its way, or has changed within five minutes, and ever less often, to every 30 s,
-after that; a cluster's controller hears only of answers that say something new. What is remembered is lost with the process, and that costs
-time alone: all that binds is in the RayCluster or in Ray.
+Each head is asked every 5 s, as Ray's own autoscaler does it. Of more than a hundred, those in which nothing waits, is on its way, or has
+changed within five minutes are asked ever less often, to every 30 s. A cluster's controller hears only of answers that say something new.
+What is remembered is lost with the process, and that costs time alone: all that binds is in the RayCluster or in Ray.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 STATE = Question("GetClusterResourceState", Word)
 DRAIN, REPORT, UNANSWERED = "DrainNode", "ReportAutoscalingState", "UNANSWERED"
 RHYTHM = Rhythm(first=5.0, longest=30.0, growth=1.2, patience=300.0)  # it takes eight quiet minutes to get from the first to the second
+FEW = 100  # clusters that cost next to nothing
 ROOM = 64
 CODES = {"UNIMPLEMENTED": 501, "UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403, "RESOURCE_EXHAUSTED": 413}
 REASONS = {"IDLE_TERMINATION": IDLE_TERMINATION, "PREEMPTION": PREEMPTION}
@@ -73,9 +74,17 @@ class Loop:
     """What the controller's kind has outside of Kubernetes (`runtime.kind.Outside`). `gcs` carries the calls."""
 
     def __init__(
-        self, gcs: Gcs, clock: Clock, *, room: int = ROOM, rhythm: Rhythm = RHYTHM, dice: Callable[[], float] = random.random
+        self,
+        gcs: Gcs,
+        clock: Clock,
+        *,
+        room: int = ROOM,
+        few: int = FEW,
+        rhythm: Rhythm = RHYTHM,
+        dice: Callable[[], float] = random.random,
     ) -> None:
         self._gcs = gcs
+        self._few = few
         self._clock = clock
         self._minds: dict[Key, Mind] = {}
         self.tally = Tally()
@@ -172,9 +181,9 @@ class Loop:
         self._desk.act(key, mind.head, Act(DRAIN, drain.node, request.SerializeToString()), heard)
 
     def _is_eager(self, head: Any, answer: Any) -> bool:
-        """Is there more to be seen soon, although it said nothing new?"""
+        """Is it to be asked again soon, although it said nothing new?"""
         mind = self._minds.get(head.cluster)
-        return isinstance(answer, Word) and (answer.waits or (mind is not None and mind.eager))
+        return isinstance(answer, Word) and (len(self._minds) <= self._few or answer.waits or (mind is not None and mind.eager))
 
     async def _ask(self, head: Any, call: Question | Act) -> tuple[int, bytes]:
         """Raises OSError when there is no answer."""

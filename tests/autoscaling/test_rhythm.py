@@ -63,10 +63,12 @@ class Heads:
 
 
 class Scene:
-    def __init__(self) -> None:
+    """`few`: of how many clusters each is asked as often as ever."""
+
+    def __init__(self, few: int = 0) -> None:
         self.clock = VirtualClock()
         self.heads = Heads(self.clock)
-        self.loop = Loop(self.heads, self.clock)
+        self.loop = Loop(self.heads, self.clock, few=few)
         self.heard: list[Key] = []
         self.loop.subscribe(self.heard.append)
 
@@ -93,8 +95,8 @@ class Scene:
 
 
 @pytest.fixture
-def scene() -> Iterator[Scene]:
-    made = Scene()
+def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
+    made = Scene(getattr(request, "param", 0))
     yield made
     made.clock.close()
 
@@ -114,6 +116,24 @@ def test_a_quiet_head_is_asked_ever_less_often_and_wakes_nobody(scene: Scene) ->
     assert sum(pause for pause in found if pause < 26) < 500, "after eight quiet minutes"
     assert sum(found[-5:]) / 5 > 26
     assert scene.heard == []
+
+
+@pytest.mark.parametrize("scene", [2], indirect=True)
+def test_of_few_clusters_a_quiet_one_is_asked_as_often_as_any(scene: Scene) -> None:
+    def quiet(name: str) -> None:
+        """One more cluster, of which nothing is expected."""
+        key = Key("default", name)
+        head = Head(key, "10.0.0.1", pod=name)
+        scene.do(lambda: scene.loop.follow(key, name, head))
+        scene.do(lambda: scene.loop.send(key, head, Settled(Memory(), b"", False), scene.complain))
+
+    quiet("one")
+    quiet("two")
+    scene.clock.run(3600)
+    assert len([at for at in scene.heads.asked if at > scene.clock.elapsed - 600]) > 2 * 600 / 6
+    quiet("three")
+    scene.clock.run(3600)
+    assert len([at for at in scene.heads.asked if at > scene.clock.elapsed - 600]) < 3 * 600 / 20, "there are too many of them now"
 
 
 @pytest.mark.parametrize("why", ["something waits", "something is on its way"])

@@ -349,6 +349,18 @@ def test_workers_go_before_the_cluster() -> None:
     assert life.clusters() == []
 
 
+def test_kuberay_532_sizes_that_an_autoscaler_wrote_stay() -> None:
+    group = {"groupName": "small", "replicas": 0, "minReplicas": 0, "maxReplicas": 5, "template": head_template()}
+    life = Life(submissionMode="HTTPMode", rayClusterSpec=cluster_spec(workerGroupSpecs=[group], enableInTreeAutoscaling=True)).live(5)
+    cluster = life.objects[RAYCLUSTERS, life.status["rayClusterName"]]
+    written = {"replicas": 3, "scaleStrategy": {"workersToDelete": ["w"]}}
+    cluster["spec"]["workerGroupSpecs"] = [{**group, **written}]
+    life.put(RAYCLUSTERS, cluster)
+    life.live(60)
+    (found,) = life.objects[RAYCLUSTERS, life.status["rayClusterName"]]["spec"]["workerGroupSpecs"]
+    assert {name: found[name] for name in written} == written
+
+
 def as_kuberay_left_it(life: Life) -> None:
     """Running, although Ray has not heard of the job; and nothing says where it may be submitted."""
     job = life.job
