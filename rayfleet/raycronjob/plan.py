@@ -17,8 +17,9 @@ from rayfleet.api.raycronjob import RayCronJob
 from rayfleet.api.rayjob import RayJob, RayJobSpec
 from rayfleet.api.validation import validate_cron_job
 from rayfleet.api.validation.ray_cron_job import FORBID, REPLACE
-from rayfleet.planning.actions import Action, Create, Delete, Fence, Subject
+from rayfleet.planning.actions import Action, Create, Delete, Subject
 from rayfleet.planning.clock import is_to_come, parse_rfc3339, rfc3339
+from rayfleet.planning.newest import newest, tested
 from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.raycronjob import policy, schedule
 from rayfleet.raycronjob.observed import Observed
@@ -91,21 +92,17 @@ def name_of(cron: RayCronJob, due: float) -> str:
 
 
 def begin(observed: Observed, cron: RayCronJob, jobs: tuple[RayJob, ...], due: float) -> list[Action]:
-    """The job that is due, unless one that runs is in its way."""
+    """The job that is due, unless one that runs is in its way.
+
+    From an old copy a time that was dealt with, and whose job is gone again, would look due.
+    """
     running = [job for job in jobs if policy.active(job)]
     how = policy.concurrency(cron.metadata)
     if running and how == FORBID:
         return []
     if running and how == REPLACE:
         return [remove(job, "the next job is due") for job in running if not job.metadata.deletion_timestamp]
-    return [newest(cron), create(cron, due)]
-
-
-def newest(cron: RayCronJob) -> Fence:
-    """The API is asked first: from an old copy a time that was dealt with, and whose job is gone again, would look due."""
-    meta = cron.metadata
-    reason = "a job is made by the newest copy only"
-    return Fence(RAYCRONJOBS, meta.namespace, meta.name, meta.resource_version, {}, SCOPE, reason)
+    return [newest(RAYCRONJOBS, cron.metadata, SCOPE, "a job is made by the newest copy only"), create(cron, due)]
 
 
 def create(cron: RayCronJob, due: float) -> Create:
@@ -155,7 +152,8 @@ def remove(job: RayJob, reason: str) -> Delete:
 
 
 def allowed(observed: Observed, actions: Sequence[Action]) -> tuple[Action, ...]:
-    return tuple(action for action in actions if not observed.held_back(action.scope))
+    left = [action for action in actions if not observed.held_back(action.scope)]
+    return tuple(tested(RAYCRONJOBS, observed.cron.metadata, left, observed.held_back))
 
 
 def written(cron: RayCronJob, due: float) -> tuple[dict[str, Any], str, bool, str]:

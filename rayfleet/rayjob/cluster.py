@@ -11,8 +11,9 @@ from rayfleet.api.names import head_service_name
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation.ray_job import SIDECAR
-from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch, Subject
+from rayfleet.planning.actions import Action, Create, Delete, Patch, Subject
 from rayfleet.planning.convergence import drift
+from rayfleet.planning.newest import newest
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.submission import act_of
 from rayfleet.resources.ray_job import job_cluster, job_head_service
@@ -42,20 +43,9 @@ def make_cluster(observed: Observed, job: RayJob) -> list[Action]:
         event="CreatedRayCluster",
         failed_event="FailedToCreateRayCluster",
     )
-    return [newest(job), create] if job.spec.submission_mode == SIDECAR else [create]
-
-
-def newest(job: RayJob) -> Fence:
-    meta = job.metadata
-    return Fence(
-        resource=RAYJOBS,
-        namespace=meta.namespace,
-        name=meta.name,
-        resource_version=meta.resource_version,
-        annotations={},
-        scope=SCOPE,
-        reason="our copy of the job must be the newest",
-    )
+    if job.spec.submission_mode == SIDECAR:
+        return [newest(RAYJOBS, job.metadata, SCOPE, "our copy of the job must be the newest"), create]
+    return [create]
 
 
 def strays(observed: Observed, job: RayJob) -> list[Action]:

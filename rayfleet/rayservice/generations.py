@@ -10,6 +10,7 @@ from rayfleet.api.rayservice import RayService
 from rayfleet.api.validation.ray_service import initializing_timeout
 from rayfleet.planning.actions import Action, Create, Delete, Fence
 from rayfleet.planning.clock import is_to_come, parse_rfc3339, rfc3339
+from rayfleet.planning.newest import newest
 from rayfleet.ray.serve_config import ServeConfig
 from rayfleet.rayservice.clusters import LIMIT, Roles, has_endpoints
 from rayfleet.rayservice.in_place import in_place
@@ -51,7 +52,7 @@ def make(observed: Observed, service: RayService, config: ServeConfig) -> Iterat
     name = cluster_name(service, living)
     if any(member.name == name for member in observed.members):
         return  # the last one of that name is still going
-    yield Fence(RAYSERVICES, meta.namespace, meta.name, meta.resource_version, {}, SCOPE, "a cluster is made for the newest spec only")
+    yield newest(RAYSERVICES, meta, SCOPE, "a cluster is made for the newest spec only")
     yield Create(
         resource=RAYCLUSTERS,
         namespace=meta.namespace,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rayfleet.api.decode import Undecodable
 from rayfleet.api.fault import Fault
+from rayfleet.api.meta import RAYSERVICES
 from rayfleet.api.raycluster import OTHER_MANAGER
 from rayfleet.api.rayservice import RayService
 from rayfleet.planning.actions import Action
 from rayfleet.planning.conditions import says
 from rayfleet.planning.finalizer import SCOPE as FINALIZER_SCOPE
+from rayfleet.planning.newest import tested
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.ray.serve_config import ServeConfig
 from rayfleet.rayservice import generations, steps
@@ -42,7 +44,7 @@ def plan(observed: Observed) -> Plan:
         first = () if observed.held_back(FINALIZER_SCOPE) else tuple(holds)
         return Plan(first, status_write(observed, service, parts), observed.next_try())
     if service.spec.suspend:
-        return Plan(tuple(everything(observed)), status_write(observed, service, parts), observed.next_try())
+        return Plan(in_order(observed, everything(observed)), status_write(observed, service, parts), observed.next_try())
     return go_on(observed, service, parts, config)
 
 
@@ -51,19 +53,23 @@ def go_on(observed: Observed, service: RayService, parts: Roles, config: ServeCo
     to = front(observed, service, parts, config)
     goal = steps.wanted(observed, service, parts, config, to)
     told = deployments(observed, parts, config, goal.capacities)
-    actions: list[Action] = [
+    actions = (
         *generations.plan_clusters(observed, service, parts, config),
         *plan_traffic(observed, service, parts, to, goal.shares),
         *plan_gateway(observed, service, parts, config, goal.shares),
         *(each.mark for each in told if each.mark),
-    ]
+    )
     return Plan(
-        tuple(actions),
+        in_order(observed, actions),
         status_write(observed, service, parts),
         waiting(observed, service, parts, told),
         events(observed, service, parts),
         tuple(each.call for each in told if each.call),
     )
+
+
+def in_order(observed: Observed, actions: Iterable[Action]) -> tuple[Action, ...]:
+    return tuple(tested(RAYSERVICES, observed.service.metadata, tuple(actions), observed.held_back))
 
 
 def deployments(observed: Observed, parts: Roles, config: ServeConfig, capacities: Mapping[str, int]) -> list[Deployment]:

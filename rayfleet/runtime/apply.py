@@ -17,14 +17,14 @@ from rayfleet.api.meta import Key, ObjectMeta, Resource
 from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from rayfleet.planning.actions import Action, Create, Delete, Fence, Place
 from rayfleet.planning.events import clip, sentences
-from rayfleet.planning.plan import Event, Plan
+from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock
 from rayfleet.runtime.gate import Gate, Written
 from rayfleet.runtime.gone import Made
 from rayfleet.runtime.namesake import Namesake, who_holds
-from rayfleet.runtime.statuses import Statuses
-from rayfleet.runtime.unanswered import Unanswered
+from rayfleet.runtime.statuses import Statuses, Told
+from rayfleet.runtime.unanswered import Unanswered, in_doubt, place_of, writes
 from rayfleet.runtime.visibility import Source, Visibility
 from rayfleet.runtime.writes import PAST, moves_owner, write_of
 
@@ -85,7 +85,7 @@ class Applier:
         self._lookup = lookup
         self._clock = clock
         self._draw = draw
-        self._unanswered = Unanswered()
+        self._unanswered = Unanswered(sources, visibility, lookup)
         self._statuses = Statuses(resource, gate, sources, visibility, clock)
 
     async def apply(self, key: Key, owner: ObjectMeta, plan: Plan) -> Outcome:
@@ -101,7 +101,7 @@ class Applier:
         for event in plan.events:
             self._record(self._resource, owner, event)
         if not any(moves_owner(action) for action in outcome.done):  # else the status would only meet a conflict
-            written = await self._statuses.write(key, owner, plan.status)
+            written = await self._write_status(key, owner, plan.status)
             outcome.later, outcome.status_written = written.later, written.done
             outcome.stale = outcome.stale or written.stale
         return outcome
@@ -155,7 +155,20 @@ class Applier:
                 outcome.stale = True
         except ApiError as error:
             self._unanswered.refused(outcome.key, action, error)
+            is_gone = in_doubt(error) and writes(action) and await self._unanswered.is_gone(outcome.key, place_of(action))
+            if is_gone and isinstance(action, Delete):
+                outcome.done.append(action)
+                return
             self._fail(action, error, outcome, "NamespaceTerminating" if of_a_dying_namespace(error) else None)
+
+    async def _write_status(self, key: Key, owner: ObjectMeta, status: StatusWrite | None) -> Told:
+        """Raises ApiError, Shut."""
+        try:
+            return await self._statuses.write(key, owner, status)
+        except ApiError as error:
+            if in_doubt(error):
+                await self._unanswered.is_gone(key, Place(self._resource, owner.namespace, owner.name, owner.uid))
+            raise
 
     def _done(self, action: Action, written: Written, outcome: Outcome) -> None:
         outcome.done.append(action)

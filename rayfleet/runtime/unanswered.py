@@ -1,26 +1,50 @@
-"""Creations of which nobody knows whether they took place: the answer was lost, or the server broke down. By the owner.
+"""Writes of which nobody knows whether they took place: the answer was lost, or the server broke down.
 
-Kept in the process only: another one begins with a consistent list.
+Creations are remembered by the owner, in the process only: another one begins with a consistent list.
 """
 
 from __future__ import annotations
 
-from rayfleet.api.meta import Key, Resource
-from rayfleet.kube.errors import ApiError, ServerError, Unreachable
-from rayfleet.planning.actions import Action, Create
+from collections.abc import Awaitable, Callable, Mapping
 
-Place = tuple[Resource, str, str]
+from rayfleet.api.meta import Key, ObjectMeta, Resource
+from rayfleet.kube.errors import ApiError, NotFound, ServerError, Unreachable
+from rayfleet.planning.actions import Action, Create, Delete, Fence, Patch, Place
+from rayfleet.runtime.visibility import Source, Visibility
 
 
 class Unanswered:
-    """The copy may not show them for a while, and a plan that is made from it may want another one, by another name."""
+    """The API is asked at once. A creation may still be under way then, and a plan may want another one, by another name: it is asked about
+    once more. `lookup` asks the API itself, and raises ApiError."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, sources: Mapping[Resource, Source], visibility: Visibility, lookup: Callable[[Place], Awaitable[ObjectMeta]]
+    ) -> None:
+        self._sources = sources
+        self._visibility = visibility
+        self._lookup = lookup
         self._known: dict[Key, dict[Place, Create]] = {}
+
+    async def is_gone(self, key: Key, place: Place) -> bool:
+        """Is the object that the write was for gone, or going? What the API says the copy must show before the next look at `key`."""
+        source = self._sources.get(place.resource)
+        try:
+            meta = await self._lookup(place)
+        except NotFound:
+            if source:
+                self._visibility.deleted(key, source, Key(place.namespace, place.name), place.uid)
+            return True
+        except ApiError:
+            if source:
+                self._visibility.doubted(key, source)
+            return False
+        if source:
+            self._visibility.wrote(key, source, meta.resource_version)
+        return meta.uid != place.uid or meta.deletion_timestamp is not None
 
     def refused(self, key: Key, action: Action, error: ApiError) -> None:
         """Remember it if the error does not say that nothing was done."""
-        if isinstance(action, Create) and isinstance(error, Unreachable | ServerError):
+        if isinstance(action, Create) and in_doubt(error):
             self._known.setdefault(key, {})[place_of(action)] = action
 
     def of(self, key: Key, scope: str) -> list[Create]:
@@ -38,5 +62,16 @@ class Unanswered:
         self._known.pop(key, None)
 
 
-def place_of(action: Create) -> Place:
-    return action.resource, action.namespace, action.name
+def in_doubt(error: ApiError) -> bool:
+    """May the write have taken place all the same?"""
+    return isinstance(error, Unreachable | ServerError)
+
+
+def writes(action: Action) -> bool:
+    """A fence without annotations only asks."""
+    return not isinstance(action, Fence) or bool(action.annotations)
+
+
+def place_of(action: Action) -> Place:
+    """With the UID where the action insists on one."""
+    return Place(action.resource, action.namespace, action.name, action.uid if isinstance(action, Patch | Delete) else "")

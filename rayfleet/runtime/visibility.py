@@ -1,7 +1,8 @@
 """Read your own writes: after a write an object is left alone until the caches show what was written.
 
 A create or patch is seen when the informer's version has reached the one that the write returned; a delete when the object is gone, or
-shows that it is going; either when a consistent list was begun after the write. A cache that stays behind is told to list again: a decision
+shows that it is going; either when a consistent list was begun after the write, and one of which nobody knows whether it took place only
+then. A cache that stays behind is told to list again: a decision
 is never taken on what is known to be stale.
 Source: https://github.com/kubernetes/enhancements/tree/master/keps/sig-apps/5647-stale-controller-mitigation
 """
@@ -21,6 +22,7 @@ from rayfleet.runtime.clock import SYSTEM, Clock, Timer
 log = logging.getLogger(__name__)
 
 PATIENCE = 10.0
+NEVER = 1 << 62  # a version that no cache reaches: only a list will do
 
 
 class Source(Protocol):
@@ -61,7 +63,7 @@ class Horizon:
         try:
             number = int(version)
         except ValueError:
-            number = 1 << 62
+            number = NEVER
             self.source.relist()
         if number <= number_of(self.source.resource_version):
             return False
@@ -75,6 +77,9 @@ class Horizon:
             return False
         self._deletes.setdefault(uid, []).append(expected)
         return True
+
+    def expect_list(self, expected: Expectation) -> None:
+        heapq.heappush(self._versions, (NEVER, next(self._order), expected))
 
     def behind_since(self) -> float | None:
         """When the oldest write was made that is not visible yet."""
@@ -121,6 +126,11 @@ class Visibility:
         expected = Expectation(key, self._clock.monotonic())
         if self._horizon(source).expect_gone(expected, victim, uid):
             self._count(key)
+
+    def doubted(self, key: Key, source: Source) -> None:
+        """Nobody knows whether a write for `key` took place, and the API does not say."""
+        self._horizon(source).expect_list(Expectation(key, self._clock.monotonic()))
+        self._count(key)
 
     def blocks(self, key: Key) -> bool:
         """Must this key wait? If so, `ready(key)` will follow."""
