@@ -58,9 +58,14 @@ def departures(memory: Memory, instances: Iterable[Instance], now: float) -> Dep
             found.dead[pod] = min(dead.get(pod, now), now)
     for drain in sorted(memory.drains, key=lambda each: (each.pod, each.asked_at)):
         instance = by_pod.get(drain.pod)
-        if instance is not None and (kept := judged(drain, instance, found)):
+        if instance is not None and (kept := judged(by_now(drain, now), instance, found)):
             found.drains[drain.pod] = kept
     return found
+
+
+def by_now(drain: Drain, now: float) -> Drain:
+    """What a clock that was wrong dated ahead happened now: nobody waits for as long as that was."""
+    return replace(drain, asked_at=min(drain.asked_at, now), answered_at=min(drain.answered_at, now))
 
 
 def judged(drain: Drain, each: Instance, found: Departures) -> Drain | None:

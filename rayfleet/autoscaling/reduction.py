@@ -157,7 +157,7 @@ def unplaced(found: Reduction, each: Holding, needs: Needs, known: tuple[float, 
     leaving = found.asked(each.joined) + len(cancelled)
     spare = len(each.joined) + len(each.coming) + each.missing - leaving - group.min_replicas
     count = max(0, min(missing + len(pending), spare, WATCHED))
-    since = (*known[:count], *(found.now for _ in range(count - len(known))))
+    since = (*(min(time, found.now) for time in known[:count]), *(found.now for _ in range(count - len(known))))
     over = sum(1 for time in since if found.now - time >= UNPLACED)
     gone = min(over, missing)
     if gone:

@@ -149,10 +149,12 @@ class Applier:
         except NotFound as error:
             if isinstance(action, Create):  # its namespace is gone
                 self._fail(action, error, outcome)
-            elif isinstance(action, Delete):
-                outcome.done.append(action)
             else:
-                outcome.stale = True
+                self._unanswered.gone(outcome.key, place_of(action))
+                if isinstance(action, Delete):
+                    outcome.done.append(action)
+                else:
+                    outcome.stale = True
         except ApiError as error:
             self._unanswered.refused(outcome.key, action, error)
             is_gone = in_doubt(error) and writes(action) and await self._unanswered.is_gone(outcome.key, place_of(action))

@@ -31,8 +31,7 @@ class Unanswered:
         try:
             meta = await self._lookup(place)
         except NotFound:
-            if source:
-                self._visibility.deleted(key, source, Key(place.namespace, place.name), place.uid)
+            self.gone(key, place)
             return True
         except ApiError:
             if source:
@@ -41,6 +40,11 @@ class Unanswered:
         if source:
             self._visibility.wrote(key, source, meta.resource_version)
         return meta.uid != place.uid or meta.deletion_timestamp is not None
+
+    def gone(self, key: Key, place: Place) -> None:
+        """The API does not have it: the copy must show that as well before the next look."""
+        if source := self._sources.get(place.resource):
+            self._visibility.deleted(key, source, Key(place.namespace, place.name), place.uid)
 
     def refused(self, key: Key, action: Action, error: ApiError) -> None:
         """Remember it if the error does not say that nothing was done."""

@@ -123,10 +123,9 @@ class SimClient:
             world.crashed(leader)
             raise Shut
         await leader.clock.sleep(self.latency())
+        leader.wrote(request, answer)
         if fault == "lost-response":
             raise Unreachable("the answer was lost")
-        if request.verb != "delete":
-            leader.wrote(request, answer)
         if request.verb == "create":
             leader.seen.setdefault((owner_uid(answer), request.name), world.clock.now)
         return answer

@@ -4,7 +4,8 @@ S3   a delete carries the UID of an own object
 S4   objects of others are not touched
 S11  nothing is made for an object that is seen to be going
 S14  the spec is the users', and so is all metadata but the operator's own marks
-S15  what is written to the object itself is tested against the version that was seen, and nothing is decided before own writes are seen
+S15  what is written to the object itself is tested against the version that was seen, and nothing is decided before own writes are seen,
+     those whose answers were lost among them
 S16  everything stays in the object's namespace
 W2   a status is written only when its meaning changed
 W4   a conflict, or a name that our own create took, is nothing to tell
@@ -74,9 +75,8 @@ class Judge:
     def check_sight(self, turn: Turn) -> None:
         if turn.resource != self.kind:
             return
-        for resource, version in turn.leader.written.get((turn.resource, turn.key), {}).items():
-            if int(turn.leader.watches[resource].resource_version) < version:
-                self.fail("S15", f"{turn.leader.name} decides on {turn.key} before it sees its own write to {resource.plural}")
+        for what in turn.leader.unseen(turn):
+            self.fail("S15", f"{turn.leader.name} decides on {turn.key} before it sees its own write to {what}")
 
     def check_event(self, turn: Turn, event: Event) -> None:
         taken = "already exists" in event.note and not any(word in event.note for word in WORTH_TELLING)

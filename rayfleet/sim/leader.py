@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -82,6 +82,14 @@ class Turn:
         return str(self.owner.metadata.uid)
 
 
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A write of one's own: the version that it made, or the UID of what it deleted."""
+
+    version: int
+    gone: str
+
+
 TURN: ContextVar[Turn] = ContextVar("turn")  # the look that a request belongs to
 
 
@@ -135,8 +143,8 @@ class Leader:
         self.controllers = [self.controller(kind) for kind in kinds]
         self.seen: dict[tuple[str, str], float] = {}  # since when it knows of a Pod: by the owner's UID and the name
         self.watches[PODS].subscribe(self.see)
-        # the newest version of its own writes, by the object that they were for and what was written
-        self.written: dict[tuple[Resource, Key], dict[Resource, int]] = {}
+        # what its copies must show before it decides again: by the object that a write was for, and what was written
+        self.written: dict[tuple[Resource, Key], dict[tuple[Resource, Key], Own]] = {}
 
     def scaler(self) -> Scaler | None:
         """Where the world has heads that can be asked what waits for room."""
@@ -183,10 +191,25 @@ class Leader:
             self.seen.setdefault((owner.uid, meta.name), self.world.clock.now)
 
     def wrote(self, request: Request, answer: Obj) -> None:
-        """The API has answered a write with this object."""
+        """The API has carried a write out, and has answered it with this object, or could have been asked about it since."""
         turn = TURN.get()
-        versions = self.written.setdefault((turn.resource, turn.key), {})
-        versions[request.resource] = max(versions.get(request.resource, 0), int(answer["metadata"]["resourceVersion"]))
+        own = self.written.setdefault((turn.resource, turn.key), {})
+        gone = request.uid if request.verb == "delete" else ""
+        own[request.resource, request.key] = Own(int(answer["metadata"]["resourceVersion"]), gone)
+
+    def unseen(self, turn: Turn) -> Iterator[str]:
+        """Own writes that the copies do not show yet, of objects that are still there or that it deleted."""
+        own = self.written.get((turn.resource, turn.key), {})
+        for (resource, key), write in list(own.items()):
+            watch, found = self.watches[resource], self.watches[resource].get(*key)
+            if write.gone:
+                is_behind = found is not None and found.metadata.uid == write.gone and not found.metadata.deletion_timestamp
+            else:
+                is_behind = int(watch.resource_version) < write.version and self.world.store.get(resource, key) is not None
+            if is_behind:
+                yield f"{resource.plural} {key.name}"
+            else:
+                del own[resource, key]
 
     def start(self) -> None:
         for watch in self.watches.values():

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rayfleet.autoscaling.reduction import UNPLACED
 from rayfleet.autoscaling.values import Cause, Decision, Demand, Drain, Group, Instance, Memory, Policy, State, answered
 from tests.autoscaling.vocabulary import NOW, decided, group, idle, sizes, tasks, texts, worker
 
@@ -71,6 +72,20 @@ def test_a_drain_without_an_answer_is_waited_for_and_then_forgotten() -> None:
     waits = decided(None, group(replicas=1), idle("a", 90), memory=asked("a", accepted=None, ago=1))
     assert (drained(waits), waits.again_at) == ([], NOW + 9)
     assert drained(decided(None, group(replicas=1), idle("a", 90), memory=asked("a", accepted=None, ago=11))) == ["a"]
+
+
+@pytest.mark.parametrize("accepted", [None, True, False])
+def test_a_drain_that_a_wrong_clock_dated_ahead_is_not_waited_for_until_then(accepted: bool | None) -> None:
+    ahead = asked("a", accepted=accepted, ago=-31_536_000)
+    first = decided(None, group(replicas=1), idle("a", 90), memory=ahead)
+    assert drained(first) == []
+    assert drained(decided(None, group(replicas=1), idle("a", 90), memory=first.memory, now=NOW + 61)) == ["a"]
+
+
+def test_a_pod_that_a_wrong_clock_found_unneeded_some_day_is_given_up_in_its_time() -> None:
+    first = decided(None, group(replicas=1), worker("a", State.PENDING), memory=Memory(unneeded=(("small", (NOW + 31_536_000,)),)))
+    assert deleted(first) == ()
+    assert deleted(decided(None, group(replicas=1), worker("a", State.PENDING), memory=first.memory, now=NOW + UNPLACED)) == ("a",)
 
 
 def test_a_node_seen_draining_was_accepted_whatever_became_of_the_answer() -> None:

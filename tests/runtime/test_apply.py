@@ -16,10 +16,10 @@ from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.runtime.apply import FAN_OUT, Applier
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.gate import Answer, Gate, Write
-from rayfleet.runtime.visibility import Visibility
+from rayfleet.runtime.visibility import PATIENCE, Visibility
 from tests.kube.fakeapi import FakeApi, Fault, running, until
 from tests.runtime.clocks import ManualClock
-from tests.runtime.nouns import THINGS, pod, thing
+from tests.runtime.nouns import THINGS, Pod, pod, thing
 from tests.runtime.test_visibility import Copy
 from tests.runtime.things import POD
 
@@ -179,6 +179,71 @@ async def test_what_was_made_without_an_answer_is_waited_for_before_something_el
     else:
         assert not outcome.stale and hand.names() == ["p1"]
     assert len((await hand.apply(asked, owned(hand, "p2"))).done) == 2, "once it is known nobody is asked again"
+
+
+@pytest.mark.parametrize("fault", [Fault("DELETE", "/pods", lost=True), Fault("DELETE", "/pods", status=504)], ids=["lost", "504"])
+async def test_a_delete_without_an_answer_is_asked_about_and_waited_for(hand: Hand, fault: Fault) -> None:
+    """The copy still shows what is gone: nothing may be decided on that."""
+    uid, copy = hand.pod("child"), hand.copies[PODS]
+    copy.objects[Key("default", "child")] = Pod(ObjectMeta(name="child", namespace="default", uid=uid))
+    copy.reach(str(hand.api.store.version))
+    hand.api.faults.append(fault)
+    outcome = await hand.apply(delete("child", uid))
+    if hand.names():
+        assert not outcome.done and not hand.visibility.blocks(KEY) and hand.held() == {"small": 1}
+    else:
+        assert outcome.done and not outcome.failed and hand.visibility.blocks(KEY)
+        assert [event.reason for event in hand.told] == ["DeletedPod"]
+        copy.list("1000")
+        assert not hand.visibility.blocks(KEY)
+
+
+async def test_what_is_found_gone_is_waited_for_until_the_copy_shows_it(hand: Hand) -> None:
+    hand.copies[PODS].objects[Key("default", "child")] = Pod(ObjectMeta(name="child", namespace="default", uid="u1"))
+    await hand.apply(Patch(PODS, "default", "child", "u1", {"metadata": {"labels": {"a": "b"}}}, "small", "why", POD, "", ""))
+    assert hand.visibility.blocks(KEY)
+    hand.copies[PODS].list("1000")
+    assert (await hand.apply(delete("child", "u1"))).done and hand.visibility.blocks(KEY)
+
+
+@pytest.mark.parametrize("write", ["patch", "create", "fence", "status"])
+async def test_any_write_without_an_answer_is_asked_about_and_waited_for(hand: Hand, write: str) -> None:
+    uid = hand.pod("p0")
+    actions = {
+        "patch": Patch(PODS, "default", "p0", uid, {"metadata": {"labels": {"a": "b"}}}, "small", "why", POD, "", ""),
+        "create": owned(hand, "p1"),
+        "fence": fence(hand),
+    }
+    copy = hand.copies[PODS if write in ("patch", "create") else THINGS]
+    copy.reach(str(hand.api.store.version))
+    hand.api.faults.append(Fault("POST" if write == "create" else "PATCH", lost=True))
+    if write == "status":
+        with pytest.raises(ApiError):
+            await hand.apply(status=status(hand, 1, urgent=True))
+    else:
+        await hand.apply(actions[write])
+    assert hand.visibility.blocks(KEY)
+    copy.reach(str(hand.api.store.version))
+    assert not hand.visibility.blocks(KEY)
+
+
+async def test_where_the_api_does_not_say_what_became_of_a_write_only_a_list_does(hand: Hand) -> None:
+    copy = hand.copies[PODS]
+    hand.api.faults += [Fault("DELETE", "/pods", status=504), Fault("GET", "/pods", status=500)]
+    outcome = await hand.apply(delete("p0", hand.pod("p0")))
+    assert outcome.failed.keys() == {"small"}
+    copy.reach("1000")
+    assert hand.visibility.blocks(KEY)
+    await hand.clock.advance(PATIENCE)
+    assert copy.relists == 1
+    copy.list("1000")
+    assert not hand.visibility.blocks(KEY)
+
+
+async def test_a_refusal_that_leaves_no_doubt_is_not_asked_about(hand: Hand) -> None:
+    hand.api.faults.append(Fault("DELETE", "/pods", status=403))
+    await hand.apply(delete("p0", hand.pod("p0")))
+    assert not hand.api.seen("GET") and not hand.visibility.blocks(KEY)
 
 
 async def test_a_patch_insists_on_its_object(hand: Hand) -> None:
