@@ -14,7 +14,7 @@ def newest(resource: Resource, meta: ObjectMeta, scope: str, reason: str) -> Fen
     return Fence(resource, meta.namespace, meta.name, meta.resource_version, {}, scope, reason)
 
 
-def tested(resource: Resource, meta: ObjectMeta, actions: Sequence[Action], held_back: Callable[[str], float]) -> list[Action]:
+def asked_first(resource: Resource, meta: ObjectMeta, actions: Sequence[Action], held_back: Callable[[str], float]) -> list[Action]:
     """Nothing is deleted because of what the owner said a while ago. A fence that is there already, or a new finalizer, tests the copy too.
 
     `held_back(scope)` gives the seconds until a scope may try again.

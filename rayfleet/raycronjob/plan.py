@@ -19,7 +19,7 @@ from rayfleet.api.validation import validate_cron_job
 from rayfleet.api.validation.ray_cron_job import FORBID, REPLACE
 from rayfleet.planning.actions import Action, Create, Delete, Subject
 from rayfleet.planning.clock import is_to_come, parse_rfc3339, rfc3339
-from rayfleet.planning.newest import newest, tested
+from rayfleet.planning.newest import asked_first, newest
 from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.raycronjob import policy, schedule
 from rayfleet.raycronjob.observed import Observed
@@ -153,7 +153,7 @@ def remove(job: RayJob, reason: str) -> Delete:
 
 def allowed(observed: Observed, actions: Sequence[Action]) -> tuple[Action, ...]:
     left = [action for action in actions if not observed.held_back(action.scope)]
-    return tuple(tested(RAYCRONJOBS, observed.cron.metadata, left, observed.held_back))
+    return tuple(asked_first(RAYCRONJOBS, observed.cron.metadata, left, observed.held_back))
 
 
 def written(cron: RayCronJob, due: float) -> tuple[dict[str, Any], str, bool, str]:

@@ -13,7 +13,7 @@ from rayfleet.api.rayjob import RayJob
 from rayfleet.api.validation import validate_job
 from rayfleet.planning.actions import Action, Fence
 from rayfleet.planning.finalizer import SCOPE as FINALIZER_SCOPE
-from rayfleet.planning.newest import tested
+from rayfleet.planning.newest import asked_first
 from rayfleet.planning.plan import Call, Event, Plan, StatusWrite
 from rayfleet.rayjob import cluster, deadlines, deletion, submission
 from rayfleet.rayjob.findings import begins, find, state_of
@@ -45,7 +45,7 @@ def plan(observed: Observed) -> Plan:
     actions, calls = effects(observed, job, step)
     named = {action.name for action in actions}
     actions += [stray for stray in cluster.strays(observed, job) if step.effect is not Effect.TEAR_DOWN and stray.name not in named]
-    sure = tested(RAYJOBS, job.metadata, actions, observed.held_back)
+    sure = asked_first(RAYJOBS, job.metadata, actions, observed.held_back)
     return Plan(tuple(sure), status_write(observed, job, step, faults), waiting(observed, job), (), tuple(calls))
 
 

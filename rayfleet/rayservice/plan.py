@@ -12,7 +12,7 @@ from rayfleet.api.rayservice import RayService
 from rayfleet.planning.actions import Action
 from rayfleet.planning.conditions import says
 from rayfleet.planning.finalizer import SCOPE as FINALIZER_SCOPE
-from rayfleet.planning.newest import tested
+from rayfleet.planning.newest import asked_first
 from rayfleet.planning.plan import Event, Plan
 from rayfleet.ray.serve_config import ServeConfig
 from rayfleet.rayservice import generations, steps
@@ -69,7 +69,7 @@ def go_on(observed: Observed, service: RayService, parts: Roles, config: ServeCo
 
 
 def in_order(observed: Observed, actions: Iterable[Action]) -> tuple[Action, ...]:
-    return tuple(tested(RAYSERVICES, observed.service.metadata, tuple(actions), observed.held_back))
+    return tuple(asked_first(RAYSERVICES, observed.service.metadata, tuple(actions), observed.held_back))
 
 
 def deployments(observed: Observed, parts: Roles, config: ServeConfig, capacities: Mapping[str, int]) -> list[Deployment]:
