@@ -12,9 +12,10 @@ from typing import Any
 
 from rayfleet.kubelet.attempt import Attempt, History
 
-OWN_KEYS = ("phase", "conditions", "hostIP", "hostIPs", "podIP", "podIPs", "startTime", "initContainerStatuses", "containerStatuses",
-            "qosClass", "reason", "message")  # fmt: skip
-OWN_CONDITIONS = ("PodScheduled", "Initialized", "ContainersReady", "Ready")
+OWN_KEYS = ("observedGeneration", "phase", "conditions", "hostIP", "hostIPs", "podIP", "podIPs", "startTime", "initContainerStatuses",
+            "containerStatuses", "qosClass", "reason", "message")  # fmt: skip
+Verdict = tuple[bool, str, str]  # whether it holds, reason, message
+OWN_CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Observed:
     now: float
     failure: tuple[str, str] = field(default=("", ""))  # (reason, message) of the whole Pod
     last_words: Mapping[str, str] = field(default_factory=dict)  # what each life that has ended left, by its uid
+    sandbox: bool = True  # whether the Pod's namespaces and its network are there
+    generation: int = 0  # of the Pod's metadata; 0 where the API counts none
 
 
 def time_text(seconds: float) -> str:
@@ -43,6 +46,7 @@ def pod_status(seen: Observed) -> dict[str, Any]:
     """The fields of the status that are the kubelet's."""
     inits, mains = seen.spec.get("initContainers") or (), seen.spec.get("containers") or ()
     status: dict[str, Any] = {
+        **({"observedGeneration": seen.generation} if seen.generation else {}),
         "phase": phase(seen),
         "conditions": conditions(seen),
         "hostIP": seen.host_ip,
@@ -84,27 +88,44 @@ def conditions(seen: Observed) -> list[dict[str, Any]]:
     sidecars = [one for one in seen.spec.get("initContainers") or () if one.get("restartPolicy") == "Always"]
     names = [container["name"] for container in (*sidecars, *(seen.spec.get("containers") or ()))]
     unready = [name for name in names if name not in seen.ready]
-    pending = [container["name"] for container in seen.spec.get("initContainers") or () if not passed(container, seen)]
     sentence = f"containers with unready status: [{' '.join(unready)}]"
     finished = "PodCompleted" if seen.outcome == "Succeeded" else "PodFailed" if seen.outcome == "Failed" else "ContainersNotReady"
     about_ready = (False, finished, "" if seen.outcome else sentence) if unready or seen.outcome else (True, "", "")
     gates = unmet_gates(seen)
     overall = about_ready if not about_ready[0] or not gates else (False, "ReadinessGatesNotReady", gates)
-    about_init = (True, "", "")
-    if pending and not seen.outcome:
-        about_init = (False, "ContainersNotInitialized", f"containers with incomplete status: [{' '.join(pending)}]")
-    judged = {"PodScheduled": (True, "", ""), "Initialized": about_init, "ContainersReady": about_ready, "Ready": overall}
+    judged = dict(zip(OWN_CONDITIONS, (about_sandbox(seen), about_init(seen), overall, about_ready, (True, "", "")), strict=True))
     foreign = [dict(one) for one in seen.old.get("conditions") or () if one.get("type") not in OWN_CONDITIONS]
     return foreign + [condition(kind, verdict, seen) for kind, verdict in judged.items()]
+
+
+def about_sandbox(seen: Observed) -> Verdict:
+    missing = "pod sandbox is not ready" if any(seen.histories.values()) else "no pod sandbox exists"
+    return (True, "", "") if seen.sandbox else (False, "PodSandboxNotReady", missing)
+
+
+def about_init(seen: Observed) -> Verdict:
+    if seen.outcome == "Succeeded":
+        return True, "PodCompleted", ""
+    pending = [container["name"] for container in seen.spec.get("initContainers") or () if not passed(container, seen)]
+    begun = any(seen.histories.get(container["name"]) for container in seen.spec.get("containers") or ())
+    if pending and not begun:
+        return False, "ContainersNotInitialized", f"containers with incomplete status: [{' '.join(pending)}]"
+    return True, "", ""
 
 
 def unmet_gates(seen: Observed) -> str:
     held = {one.get("type"): one.get("status") for one in seen.old.get("conditions") or ()}
     gates = [gate["conditionType"] for gate in seen.spec.get("readinessGates") or ()]
-    return "; ".join(f'the status of pod readiness gate "{gate}" is not "True"' for gate in gates if held.get(gate) != "True")
+    return ", ".join(unmet(gate, held.get(gate)) for gate in gates if held.get(gate) != "True")
 
 
-def condition(kind: str, verdict: tuple[bool, str, str], seen: Observed) -> dict[str, Any]:
+def unmet(gate: str, status: str | None) -> str:
+    if status is None:
+        return f'corresponding condition of pod readiness gate "{gate}" does not exist.'
+    return f'the status of pod readiness gate "{gate}" is not "True", but {status}'
+
+
+def condition(kind: str, verdict: Verdict, seen: Observed) -> dict[str, Any]:
     holds, reason, message = verdict
     new: dict[str, Any] = {"type": kind, "status": "True" if holds else "False", "lastProbeTime": None}  # the API keeps the null
     before: Mapping[str, Any] = next((one for one in seen.old.get("conditions") or () if one.get("type") == kind), {})
@@ -114,6 +135,8 @@ def condition(kind: str, verdict: tuple[bool, str, str], seen: Observed) -> dict
         new["reason"] = reason
     if message:
         new["message"] = message
+    if seen.generation:
+        new["observedGeneration"] = seen.generation
     return new
 
 

@@ -263,6 +263,8 @@ class Worker:
                 now=time.time(),
                 failure=self.failure,
                 last_words=self.hear_last_words(),
+                sandbox=self.sandbox is not None,
+                generation=self.pod.metadata.generation,
             )
         )
         patch = status.changes(self.told, new)

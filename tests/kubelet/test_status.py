@@ -44,13 +44,56 @@ def test_the_phase(observed: Observed, phase: str) -> None:
 def test_ready_needs_every_container() -> None:
     assert judged(pod_status(seen((life(),), ready=frozenset({"main"}))))["Ready"] == "True"
     status = pod_status(seen((life(),)))
-    assert judged(status) == {"PodScheduled": "True", "Initialized": "True", "ContainersReady": "False", "Ready": "False"}
-    assert status["conditions"][-1]["message"] == "containers with unready status: [main]"
+    assert list(judged(status).items()) == [
+        ("PodReadyToStartContainers", "True"),
+        ("Initialized", "True"),
+        ("Ready", "False"),
+        ("ContainersReady", "False"),
+        ("PodScheduled", "True"),
+    ]
+    assert said(status, "Ready") == said(status, "ContainersReady") == ("ContainersNotReady", "containers with unready status: [main]")
+
+
+def said(status: dict[str, Any], kind: str) -> tuple[str, str]:
+    (found,) = [one for one in status["conditions"] if one["type"] == kind]
+    return found.get("reason", ""), found.get("message", "")
+
+
+INIT = {"initContainers": [{"name": "i"}]}
+
+
+@pytest.mark.parametrize(
+    ("observed", "kind", "status", "words"),
+    [
+        (seen(sandbox=False), "PodReadyToStartContainers", "False", ("PodSandboxNotReady", "no pod sandbox exists")),
+        (seen((life(code=0),), sandbox=False), "PodReadyToStartContainers", "False", ("PodSandboxNotReady", "pod sandbox is not ready")),
+        (seen(spec=INIT), "Initialized", "False", ("ContainersNotInitialized", "containers with incomplete status: [i]")),
+        (seen((life(),), spec=INIT), "Initialized", "True", ("", "")),  # prepared anew after its sandbox was lost
+        (seen((life(code=0),), outcome="Succeeded"), "Initialized", "True", ("PodCompleted", "")),
+        (seen((life(code=0),), outcome="Succeeded"), "Ready", "False", ("PodCompleted", "")),
+        (seen((life(code=1),), outcome="Failed"), "ContainersReady", "False", ("PodFailed", "")),
+    ],
+)
+def test_a_condition_in_a_kubelets_words(observed: Observed, kind: str, status: str, words: tuple[str, str]) -> None:
+    told = pod_status(observed)
+    assert (judged(told)[kind], said(told, kind)) == (status, words)
+
+
+def test_the_generation_that_was_looked_at_is_told_where_pods_have_one() -> None:
+    told = pod_status(seen((life(),), generation=3))
+    assert {told["observedGeneration"], *(one["observedGeneration"] for one in told["conditions"])} == {3}
+    assert "observedGeneration" not in pod_status(seen((life(),)))
 
 
 def test_a_readiness_gate_holds_back_ready_alone() -> None:
     gated = seen((life(),), ready=frozenset({"main"}), spec={"readinessGates": [{"conditionType": "g"}]})
     assert (judged(pod_status(gated))["ContainersReady"], judged(pod_status(gated))["Ready"]) == ("True", "False")
+    assert said(pod_status(gated), "Ready") == (
+        "ReadinessGatesNotReady",
+        'corresponding condition of pod readiness gate "g" does not exist.',
+    )
+    closed = replace(gated, old={"conditions": [{"type": "g", "status": "False"}]})
+    assert said(pod_status(closed), "Ready")[1] == 'the status of pod readiness gate "g" is not "True", but False'
     opened = replace(gated, old={"conditions": [{"type": "g", "status": "True"}]})
     assert judged(pod_status(opened))["Ready"] == "True"
     assert pod_status(opened)["conditions"][0] == {"type": "g", "status": "True"}
@@ -63,7 +106,7 @@ def test_a_transition_time_moves_only_with_its_status() -> None:
     flipped = pod_status(replace(later, ready=frozenset({"main"})))
     old, new = "2023-11-14T22:13:20Z", "2023-11-14T22:14:20Z"
     times = {one["type"]: one["lastTransitionTime"] for one in flipped["conditions"]}
-    assert times == {"PodScheduled": old, "Initialized": old, "ContainersReady": new, "Ready": new}
+    assert times == {"PodReadyToStartContainers": old, "PodScheduled": old, "Initialized": old, "ContainersReady": new, "Ready": new}
 
 
 @pytest.mark.parametrize(
