@@ -18,6 +18,7 @@ from rayfleet.kubelet.images import installed_ray
 from rayfleet.local.find import find_holder
 from rayfleet.local.namespaces import find, missing, setting
 from rayfleet.local.ports import FIRST, LOOPBACK, Ports
+from rayfleet.local.scope import lent
 from rayfleet.local.state import State
 from rayfleet.resources.ports import DEFAULTS
 
@@ -72,7 +73,10 @@ def user_rows() -> Iterator[Row]:
     if os.geteuid() == 0:
         yield Row("machine", "user", OK, "root")
         return
-    yield Row("machine", "user", OFF, "an ordinary one: no other users in Pods (runAsUser), and nobody enforces their limits")
+    yield Row("machine", "user", OFF, "an ordinary one: no other users in Pods (runAsUser)")
+    _, hinders = lent()
+    told = f"nobody enforces those of Pods: {hinders}" if hinders else "Pods' are enforced, in a cgroup that systemd lends"
+    yield Row("machine", "limits", OFF if hinders else OK, told)
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if 0 <= most < OPEN_FILES:
         told = f"{most} at most for a process, Ray asks for {OPEN_FILES}: raise nofile in /etc/security/limits.conf"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +22,7 @@ MOUNT = Path("/sys/fs/cgroup")
 CONTROLLERS = ("memory", "cpu")
 PERIOD = 100_000  # microseconds
 LEAST_QUOTA = 1_000
+MEMBERS = "fleet"  # of version 2: below a cgroup that was lent to a fleet, the one that its own processes are in
 RECORD = "cgroups"  # the file of the state directory that names what was made
 
 
@@ -44,7 +45,7 @@ def limits_of(container: Mapping[str, Any]) -> Limits:
 
 
 class Cgroups:
-    """`tops`: the directory of each controller below which Pods' cgroups are; empty where nothing can be written."""
+    """`tops`: the directory of each controller below which Pods' cgroups are; none for one that is not to be had, and why not."""
 
     def __init__(self, state: Path, mount: Path = MOUNT, own: Path = Path("/proc/self/cgroup")) -> None:
         self.unified = (mount / "cgroup.controllers").exists()
@@ -70,9 +71,15 @@ class Cgroups:
     def open(self, name: str, own: Path) -> dict[str, Path]:
         """Makes the kubelet's own cgroup. Raises OSError."""
         if self.unified:
-            delegate(self.mount)
-            top = self.made_top(self.mount / name)
-            return dict.fromkeys(CONTROLLERS, top)
+            base = self.base(own)
+            had = [each for each in CONTROLLERS if each in (base / "cgroup.controllers").read_text().split()]
+            self.refusal = "" if len(had) == len(CONTROLLERS) else f"{base} has of the controllers {' and '.join(had) or 'none'}"
+            if not had:
+                raise OSError(self.refusal)
+            delegate(base, had)
+            top = made(base / name)
+            delegate(top, had)
+            return dict.fromkeys(had, top)
         paths = dict(line.split(":")[1:] for line in own.read_text().splitlines())
         found = {}
         for controller in CONTROLLERS:
@@ -81,22 +88,37 @@ class Cgroups:
             found[controller] = self.made_top((base if base.is_dir() else self.mount / controller) / name)
         return found
 
+    def base(self, own: Path) -> Path:
+        """Of version 2, what cgroups may be made in: the one that systemd lent the fleet, else the root. In both no process counts that is
+        in it itself."""
+        inside = next((line[len("0::/") :] for line in own.read_text().splitlines() if line.startswith("0::/")), "")
+        directory = self.mount / inside
+        return directory.parent if directory.name == MEMBERS else self.mount
+
     def made_top(self, top: Path) -> Path:
         made(top)
         if self.unified:
-            delegate(top)
+            delegate(top, self.tops)
         return top
+
+    def unheeded(self, container: str, limits: Limits) -> str:
+        """What of a container's limits nobody enforces, as a sentence; "" when all are."""
+        given = {"memory": limits.memory, "cpu": limits.cpu}
+        lacks = [name for name, limit in given.items() if limit is not None and name not in self.tops]
+        which = f"limit of {lacks[0]}" if self.tops and lacks else "limits"
+        ends = f"told to it, but not enforced, as cgroups cannot be made here ({self.refusal})"
+        return f"the {which} of container {container} {'is' if self.tops else 'are'} {ends}" if lacks else ""
 
     def make(self, uid: str, name: str, limits: Limits) -> list[Path]:
         """The cgroups that a container's processes have to join, with its limits. Raises OSError."""
         if not limits or not self.tops:
             return []
-        wanted = [(self.tops[controller], controller) for controller, given in (("memory", limits.memory), ("cpu", limits.cpu)) if given]
+        given = {"memory": limits.memory, "cpu": limits.cpu}
         found = []
-        for top in dict.fromkeys(top for top, _ in wanted):
+        for top in dict.fromkeys(top for controller, top in self.tops.items() if given[controller]):
             pod = made(self.made_top(top) / uid)
             if self.unified:
-                delegate(pod)
+                delegate(pod, self.tops)
             path = made(pod / name)
             for file, text in settings(limits, self.unified).items():
                 if (path / file).exists():
@@ -152,11 +174,11 @@ def settings(limits: Limits, unified: bool) -> dict[str, str]:
     return found
 
 
-def delegate(directory: Path) -> None:
+def delegate(directory: Path, controllers: Collection[str]) -> None:
     """Lets the cgroups below have limits. Raises OSError where that is another's to say, or processes are in it."""
     control = directory / "cgroup.subtree_control"
-    if not set(CONTROLLERS) <= set(control.read_text().split()):
-        control.write_text(" ".join(f"+{controller}" for controller in CONTROLLERS))
+    if not set(controllers) <= set(control.read_text().split()):
+        control.write_text(" ".join(f"+{controller}" for controller in controllers))
 
 
 def made(directory: Path) -> Path:

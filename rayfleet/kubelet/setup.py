@@ -221,12 +221,11 @@ class Setup:
             limits = replace(limits, cpu=None)
         if not limits:
             return {}
+        if attempt == 0 and (words := groups.unheeded(name, limits)):
+            self.worker.tell("Warning", "LimitsNotEnforced", words)
         if groups.tops:
             joined = groups.make(self.worker.uid, life, limits)
             return {"cgroups": [str(path) for path in joined], "mounts": [*mounts, *groups.views(joined)]}
-        if attempt == 0:
-            words = f"the limits of container {name} are told to it, but not enforced, as cgroups cannot be made here ({groups.refusal})"
-            self.worker.tell("Warning", "LimitsNotEnforced", words)
         return {"mounts": [*mounts, *groups.pretend(self.directory / "cgroups" / name, limits)]}
 
     async def prune(self, name: str, attempt: int) -> None:

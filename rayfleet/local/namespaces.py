@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rayfleet.local.identity import Identity, identify
@@ -97,12 +97,15 @@ def entrance() -> list[str]:
     return [find("unshare") or "unshare", *user, "--net", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"]
 
 
-def start_holder(state: State) -> tuple[Identity, Identity]:
-    """Start the holder; returns (the process outside that waits for it, the holder). Raises HostLacks with its own words when it fails."""
+def start_holder(state: State, before: Sequence[str] = ()) -> tuple[Identity, Identity]:
+    """Start the holder, by a command `before` that runs the one after it; returns (the process outside that waits for it, the holder).
+
+    Raises HostLacks with its own words when it fails.
+    """
     program = [sys.executable, "-I", "-S", str(Path(__file__).with_name("holder.py")), str(state.path / "holder.sock")]
     with state.log("holder").open("a") as log:
         outer = subprocess.Popen(
-            [*entrance(), *program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True, cwd="/"
+            [*before, *entrance(), *program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True, cwd="/"
         )
     assert outer.stdout is not None
     with outer.stdout as answer:

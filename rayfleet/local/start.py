@@ -28,6 +28,7 @@ from rayfleet.local.machine import Machine, write_machine
 from rayfleet.local.namespaces import require, start_holder
 from rayfleet.local.peers import surroundings
 from rayfleet.local.ports import FIRST
+from rayfleet.local.scope import lent
 from rayfleet.local.state import State
 
 DOOR_IN = 20.0
@@ -78,7 +79,7 @@ def start(
                 state.write(state.egress, json.dumps(configuration.egress_ports))
             write_machine(state, machine or Machine())
             state.write(state.started, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-            start_holder(state)
+            start_holder(state, lent()[0] if os.geteuid() else ())
             holder = find_holder(state)
             if holder is None:
                 raise NotUp(f"the holder ended at once; its log is {state.log('holder')}")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rayfleet.api.meta import PODS
+from rayfleet.kubelet import cgroups
 from rayfleet.kubelet.cgroups import Cgroups, Limits, limits_of
 from tests.kubelet.namespaces import NOTHING, remains
 from tests.kubelet.world import FOR_EVER, World, pod, until
@@ -88,13 +89,65 @@ async def test_without_cgroups_limits_are_told_all_the_same_and_a_warning_once(w
     assert told == "the limits of container main are told to it, but not enforced, as cgroups cannot be made here (Permission denied)"
 
 
-def test_the_files_of_version_2(tmp_path: Path) -> None:
-    """As a directory looks where that version is mounted."""
-    for file, text in (("cgroup.controllers", "cpu memory pids"), ("cgroup.subtree_control", "cpu memory pids")):
-        (tmp_path / file).write_text(text)
-    state = tmp_path / "state"
-    state.mkdir()
-    top = Cgroups(state, tmp_path)  # the files of a new cgroup are the kernel's to make
-    assert not top.tops
-    assert "cgroup.subtree_control" in top.refusal
-    assert limits_of({"resources": {"limits": {"cpu": "250m", "memory": "1Gi"}}}) == Limits(1 << 30, Fraction(1, 4))
+@pytest.fixture
+def unified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that looks as version 2 does, where a new cgroup has what its parent lets it have."""
+
+    def made(directory: Path) -> Path:
+        lets = {word.lstrip("+") for word in (directory.parent / "cgroup.subtree_control").read_text().split()}
+        files = {"cgroup.controllers": " ".join(lets), "cgroup.subtree_control": "", "cgroup.procs": ""}
+        files |= {"memory.max": "max", "memory.oom.group": "0"} if "memory" in lets else {}
+        files |= {"cpu.max": "max 100000"} if "cpu" in lets else {}
+        if not directory.is_dir():
+            directory.mkdir()
+            for file, text in files.items():
+                (directory / file).write_text(text)
+        return directory
+
+    monkeypatch.setattr(cgroups, "made", made)
+    mount = tmp_path / "mount"
+    mount.mkdir()
+    for file, text in (("cgroup.controllers", "cpu memory pids"), ("cgroup.subtree_control", "memory")):
+        (mount / file).write_text(text)
+    (tmp_path / "state").mkdir()
+    return mount
+
+
+LIMITS = Limits(1 << 30, Fraction(1, 4))
+
+
+def test_the_files_of_version_2(unified: Path, tmp_path: Path) -> None:
+    (tmp_path / "own").write_text("0::/user.slice/session-1.scope\n")
+    groups = Cgroups(tmp_path / "state", unified, tmp_path / "own")
+    assert groups.refusal == groups.unheeded("c", LIMITS) == ""
+    (group,) = groups.make("uid", "c-0", LIMITS)
+    assert group.parent.parent.parent == unified
+    assert [(group / file).read_text() for file in ("memory.max", "memory.oom.group", "cpu.max")] == ["1073741824", "1", "25000 100000"]
+    assert groups.views([group]) == [["bind", str(group), str(unified), "ro"]]
+    assert (tmp_path / "state" / "cgroups").read_text() == f"{group.parent.parent}\n"
+
+
+def test_of_version_2_what_systemd_lent_is_used_and_what_it_did_not_is_told(unified: Path, tmp_path: Path) -> None:
+    scope = cgroups.made(unified / "run-1.scope")
+    cgroups.made(scope / "fleet")
+    (tmp_path / "own").write_text("1:name=systemd:/x\n0::/run-1.scope/fleet\n")
+    groups = Cgroups(tmp_path / "state", unified, tmp_path / "own")
+    (group,) = groups.make("uid", "c-0", LIMITS)
+    assert group.is_relative_to(scope) and not group.is_relative_to(scope / "fleet")
+    assert (scope / "cgroup.subtree_control").read_text() == "+memory"
+    assert ((group / "memory.max").read_text(), (group / "cpu.max").exists()) == ("1073741824", False)
+    because = f"as cgroups cannot be made here ({scope} has of the controllers memory)"
+    assert groups.unheeded("c", LIMITS) == f"the limit of cpu of container c is told to it, but not enforced, {because}"
+    assert groups.unheeded("c", Limits(1 << 30)) == ""
+
+
+def test_of_version_2_without_a_controller_nothing_is_made(unified: Path, tmp_path: Path) -> None:
+    (unified / "cgroup.controllers").write_text("hugetlb")
+    groups = Cgroups(tmp_path / "state", unified)
+    assert (groups.tops, groups.make("uid", "c-0", LIMITS)) == ({}, [])
+    assert "none" in groups.unheeded("c", LIMITS)
+    assert [path for path in unified.iterdir() if path.is_dir()] == []
+
+
+def test_limits_are_read_as_kubernetes_writes_them() -> None:
+    assert limits_of({"resources": {"limits": {"cpu": "250m", "memory": "1Gi"}}}) == LIMITS
