@@ -92,7 +92,8 @@ class Ending:
             await self.patience(ended, deadline - time.monotonic())
             if not ended.is_set():
                 await sandbox.ask("kill", name=name, signal=int(signal.SIGKILL))
-                await asyncio.wait_for(ended.wait(), KILLED_IN)
+                async with asyncio.timeout(KILLED_IN):
+                    await ended.wait()
         except (SandboxError, TimeoutError):  # it has ended meanwhile, or the sandbox will be destroyed with it
             pass
 

@@ -30,7 +30,7 @@ async def run_hook(worker: Worker, name: str, kind: str, seconds: float) -> bool
     try:
         async with asyncio.timeout(seconds):
             good, words = await act(worker, name, hook, seconds)
-    except (SandboxError, ConfigError, ApiError, OSError, aiohttp.ClientError, TimeoutError) as error:
+    except (SandboxError, ConfigError, ApiError, OSError, aiohttp.ClientError, TimeoutError, ValueError) as error:
         good, words = False, str(error) or f"not done within {seconds:g} s"
     if not good:
         worker.tell("Warning", f"Failed{kind[0].upper()}{kind[1:]}Hook", f"{kind} hook of container {name} failed: {words}")

@@ -59,7 +59,7 @@ class Prober:
         """Probes for ever, or until a verdict."""
         probe = self.container[kind + "Probe"]
         rule, tally = timing(probe), Tally()
-        await asyncio.sleep(max(0.0, self.attempt.started_at + rule.delay - time.time()))
+        await asyncio.sleep(min(rule.delay, max(0.0, self.attempt.started_at + rule.delay - time.time())))  # the clock may be set back
         while True:
             good, words = await self.once(probe, rule.timeout)
             if not good:
@@ -72,26 +72,26 @@ class Prober:
             await asyncio.sleep(rule.period)
 
     async def once(self, probe: Mapping[str, Any], timeout: float) -> Result:
-        action: Awaitable[Result]
-        if probe.get("exec"):
-            action = self.run_command(probe["exec"].get("command") or [], timeout)
-        elif probe.get("httpGet"):
-            action = http_get(self.web, self.address, probe["httpGet"], self.port(probe["httpGet"]))
-        elif probe.get("tcpSocket"):
-            action = tcp_connect(probe["tcpSocket"].get("host") or self.address, self.port(probe["tcpSocket"]))
-        elif probe.get("grpc"):
-            action = grpc_health(self.address, int(probe["grpc"]["port"]), probe["grpc"].get("service") or "")
-        else:
-            return False, "the probe names no action"
         try:
             async with asyncio.timeout(timeout + 1.0 if probe.get("exec") else timeout):
-                return await action
+                return await self.act(probe, timeout)
         except TimeoutError:
             return False, f"no answer within {timeout:g} s"
         except aiohttp.ClientConnectorError as error:
             return False, f"{error.host}:{error.port}: {os.strerror(error.os_error.errno or 0).lower()}"
-        except (OSError, aiohttp.ClientError, SandboxError, ConfigError, ApiError) as error:
+        except (OSError, aiohttp.ClientError, SandboxError, ConfigError, ApiError, ImportError, ValueError) as error:
             return False, str(error) or type(error).__name__
+
+    async def act(self, probe: Mapping[str, Any], timeout: float) -> Result:
+        if probe.get("exec"):
+            return await self.run_command(probe["exec"].get("command") or [], timeout)
+        if probe.get("httpGet"):
+            return await http_get(self.web, self.address, probe["httpGet"], self.port(probe["httpGet"]))
+        if probe.get("tcpSocket"):
+            return await tcp_connect(probe["tcpSocket"].get("host") or self.address, self.port(probe["tcpSocket"]))
+        if probe.get("grpc"):
+            return await grpc_health(self.address, int(probe["grpc"]["port"]), probe["grpc"].get("service") or "")
+        return False, "the probe names no action"
 
     def port(self, action: Mapping[str, Any]) -> int:
         return port_of(self.container, action)
@@ -104,10 +104,13 @@ class Prober:
 
 
 def port_of(container: Mapping[str, Any], action: Mapping[str, Any]) -> int:
-    """A number, or the name of one of the container's ports."""
+    """A number, or the name of one of the container's ports. Raises ConfigError for a name that none of them has."""
     named = {port.get("name"): port["containerPort"] for port in container.get("ports") or ()}
     wanted = action["port"]
-    return int(named.get(wanted, wanted))
+    try:
+        return int(named.get(wanted, wanted))
+    except ValueError:
+        raise ConfigError(f'no port of the container is named "{wanted}"') from None
 
 
 async def http_get(web: aiohttp.ClientSession, address: str, action: Mapping[str, Any], port: int) -> Result:

@@ -149,7 +149,8 @@ class Sandbox:
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         self._writer.write(msgspec.json.encode({"id": number, "op": op, **request}) + b"\n")
         try:
-            message = await asyncio.wait_for(answer, patience)
+            async with asyncio.timeout(patience):
+                message = await answer
         except TimeoutError:
             raise SandboxError(f"the Pod's shim does not answer ({op})") from None
         finally:
@@ -184,7 +185,8 @@ async def end_process(pid: int) -> bool:
     loop.add_reader(handle, ended.set)
     try:
         signal.pidfd_send_signal(handle, signal.SIGKILL)
-        await asyncio.wait_for(ended.wait(), HANGS_AFTER)
+        async with asyncio.timeout(HANGS_AFTER):
+            await ended.wait()
     except TimeoutError:
         log.warning("process %d, or one that it started, has not ended %g s after SIGKILL: it hangs in the kernel", pid, HANGS_AFTER)
         return False

@@ -118,8 +118,10 @@ class Worker:
                 self.sandbox.let_go()
 
     async def sleep(self, seconds: float | None) -> None:
+        """Not by wait_for, which before Python 3.12 loses an end that comes together with a wake."""
         try:
-            await asyncio.wait_for(self.wake.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self.wake.wait()
         except TimeoutError:
             pass
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from rayfleet.api.meta import PODS
 from rayfleet.kubelet import sandbox
+from rayfleet.kubelet.worker import Worker
 from tests.kubelet.namespaces import command_line, shims
 from tests.kubelet.trouble import disk, held
 from tests.kubelet.world import FOR_EVER, World, pod, until
@@ -85,3 +88,30 @@ async def test_after_a_sleep_tokens_are_renewed_at_once(world: World, monkeypatc
     before, real = file.read_text(), time.time
     monkeypatch.setattr(time, "time", lambda: real() + 8 * 3600)
     await until("another token", lambda: file.read_text() != before)
+
+
+async def test_a_clock_that_is_set_back_after_a_start_delays_no_probe(bare_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = bare_world
+    process = await world.start_kubelet_process()
+    probe = {"exec": {"command": ["test", "-e", "/tmp/well"]}, "periodSeconds": 1}
+    await world.apply(pod(f"until test -e /tmp/on; do sleep 0.05; done; touch /tmp/well; {FOR_EVER}", readinessProbe=probe))
+    await world.reaches("Running")
+    process.kill()
+    await process.wait()
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() - 3600)
+    await world.start_kubelet()
+    (home,) = world.settings.pods.glob("*/containers/main/scratch-0/tmp")
+    (home / "on").touch()
+    await world.becomes_ready()
+
+
+async def test_a_worker_that_is_woken_and_ended_at_once_ends() -> None:
+    alike = SimpleNamespace(wake=asyncio.Event())
+    task = asyncio.create_task(Worker.sleep(alike, 60.0))
+    for _ in range(3):
+        await asyncio.sleep(0)  # until it waits
+    alike.wake.set()
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rayfleet.api.meta import LEASES, SECRETS
+from rayfleet.api.meta import LEASES, PODS, SECRETS
 from tests.kubelet.world import FOR_EVER, World, is_true, pod, until
 
 pytestmark = pytest.mark.namespaces
@@ -90,3 +90,15 @@ async def test_other_probes_wait_for_the_startup_probe(world: World) -> None:
     await world.becomes_ready()
     told = await world.container()
     assert (told["started"], told["restartCount"]) == (True, 0)
+
+
+async def test_a_port_that_nobody_has_is_told_and_holds_up_no_end(world: World) -> None:
+    hook = {"preStop": {"httpGet": {"port": "nowhere"}}}
+    await world.apply(pod(FOR_EVER, readinessProbe={"tcpSocket": {"port": "nowhere"}, "periodSeconds": 1}, lifecycle=hook))
+    words = 'no port of the container is named "nowhere"'
+    assert await until("the probe's failure is told", lambda: world.events("Unhealthy")) == [f"Readiness probe failed: {words}"]
+    await world.client.delete(PODS, "a", "default")
+    await until("the Pod is gone", world.gone)
+    assert await until("the hook's failure is told", lambda: world.events("FailedPreStopHook")) == [
+        f"preStop hook of container main failed: {words}"
+    ]
