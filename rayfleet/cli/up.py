@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Images, directories and ports, instead of ~/.config/rayfleet/local.yaml.",
 )
-@click.option("--egress", is_flag=True, help="Let Pods out: by TCP to the ports 22, 80 and 443, or those of the configuration.")
+@click.option("--egress", is_flag=True, help="Let Pods out: to the ports 22, 80 and 443, or those of the configuration.")
 @click.option("--nodes", type=click.IntRange(1, 20), help="How many nodes this machine is, of a fleet that is started now.")
 @click.option("--patience", type=click.FloatRange(0.001, 1.0), help="Shortens the 40 s and 300 s of node loss, for tests.")
 @click.option(

@@ -100,5 +100,5 @@ class Datagrams(asyncio.DatagramProtocol):
 
 async def listen(address: Address, targets: Callable[[], tuple[Address, ...]]) -> Datagrams:
     """Raises OSError when the port is taken."""
-    _, found = await asyncio.get_running_loop().create_datagram_endpoint(lambda: Datagrams(targets), local_addr=address)
+    _, found = await asyncio.get_running_loop().create_datagram_endpoint(lambda: Datagrams(targets), local_addr=address, reuse_port=True)
     return found

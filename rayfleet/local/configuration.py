@@ -19,7 +19,7 @@ ALLOWED = 'a directory, "auto", a requirement of pip, or a list of requirements'
 FIELDS = {
     "images": "a map from patterns of images to what stands for them",
     "hostPaths": "a list of directories below which hostPath volumes may be",
-    "egressPorts": "a list of the TCP ports to which --egress lets Pods out, of which the fleet needs 53, 6443, 8080 and 10250 for itself",
+    "egressPorts": "a list of the ports to which --egress lets Pods out, of which the fleet needs 53, 6443, 8080 and 10250 for itself",
     "overcommit": "a map from resources to how often the machine's may be asked for",
     "devices": "a map from devices to how many a node has",
 }

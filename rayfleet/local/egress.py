@@ -1,8 +1,8 @@
-"""The way out, for a fleet whose user asked for it: connections to some TCP ports of the world are taken inside and made by the door.
+"""The way out, for a fleet whose user asked for it: connections to some ports of the world are taken inside and made by the door.
 
 Every address is local to the fleet's own network (see rayfleet.kubelet.network), so a listener hears who wants to go where, and the
 door, on the host's side, goes there as any program of its user would. Nothing is set up on the host, no tool and no right is needed for
-it; but only TCP goes out, and only to the ports that are named.
+it; but only TCP and UDP go out, and only to the ports that are named.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import logging
 from ipaddress import IPv4Address
 
 from rayfleet.kubelet.settings import CLUSTER_ADDRESSES, POD_ADDRESSES
+from rayfleet.local.egress_datagrams import SOCKET, Mouth, send_out
 from rayfleet.local.names import resolve_names
 from rayfleet.local.pipe import join
 from rayfleet.local.relay import relay, through
@@ -24,12 +25,14 @@ LOG = logging.getLogger("rayfleet.egress")
 async def let_out(state: State) -> None:
     """The door's part, until cancelled: makes the connections, and asks for the names. The working directory is the state's."""
     server = await asyncio.start_unix_server(relay, state.way_out.name)
-    async with server, asyncio.TaskGroup() as group:
+    datagrams = await asyncio.start_unix_server(send_out, SOCKET)
+    async with server, datagrams, asyncio.TaskGroup() as group:
         group.create_task(server.serve_forever())
+        group.create_task(datagrams.serve_forever())
         group.create_task(resolve_names(state))
 
 
-async def take_out(state: State) -> list[asyncio.Server]:
+async def take_out(state: State) -> list[asyncio.Server | Mouth]:
     """The inside's part: listeners at every address that is not the fleet's. The working directory is the state's."""
 
     async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -43,11 +46,12 @@ async def take_out(state: State) -> list[asyncio.Server]:
             return
         await join((reader, writer), far)
 
-    servers = []
+    servers: list[asyncio.Server | Mouth] = []
     for port in json.loads(state.egress.read_text()):
         try:
             # The port is shared with ClusterIPs, which are more exact and so come first.
             servers.append(await asyncio.start_server(carry, "0.0.0.0", port, reuse_port=True))
+            servers.append(Mouth(port, is_ours))
         except OSError as error:
             LOG.error("connections to port %d of the world cannot be taken: %s", port, error)
     return servers

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from typing import Any
 
 from rayfleet.local.pipe import allow_many, join
 from rayfleet.local.ports import Handler
@@ -28,7 +29,7 @@ async def serve(state: State) -> None:
     allow_many()
     os.umask(0o077)
     os.chdir(state.path)  # short socket paths: the kernel takes 107 bytes
-    servers = [await asyncio.start_unix_server(relay, SOCKET)]
+    servers: list[Any] = [await asyncio.start_unix_server(relay, SOCKET)]
     if state.egress.exists():
         from rayfleet.local.egress import take_out
 

@@ -96,7 +96,7 @@ async def test_an_environment_that_another_fleet_made_is_not_made_again(state: S
         ("images: [a]", "must be a map"),
         ("pods: 1", "the fields are images, a map"),
         ("hostPaths: /data", "hostPaths: must be a list"),
-        ("egressPorts: [80, 8080]", "egressPorts: must be a list of the TCP ports"),
+        ("egressPorts: [80, 8080]", "egressPorts: must be a list of the ports"),
         ("egressPorts: ['80']", "egressPorts: must be"),
         ("hostPaths: [data]", "hostPaths: must be a list"),
         ("overcommit: 2", "overcommit must be a map"),

@@ -25,6 +25,20 @@ pytestmark = pytest.mark.namespaces
 WORLD = "192.0.2.1"  # https://www.rfc-editor.org/rfc/rfc5737
 TRIES = """
 import urllib.request
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asks:
+    asks.settimeout(1)
+    asks.connect(("192.0.2.1", 443))
+    for attempt in range(20):
+        try:
+            asks.send(b"who is there?")
+            print(asks.recv(100).decode(), flush=True)
+            break
+        except TimeoutError:
+            pass
+        except OSError as error:
+            print(error, flush=True)
+            break
 for url in ("http://192.0.2.1/", "http://world.example/", "http://192.0.2.1:81/", "http://plain/"):
     try:
         print(urllib.request.urlopen(url, timeout=20).read().decode(), flush=True)
@@ -35,7 +49,7 @@ for url in ("http://192.0.2.1/", "http://world.example/", "http://192.0.2.1:81/"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A web server, on two ports, and the machine's resolver, which knows one name."""
+    """A web server, on two ports, a UDP server, and the machine's resolver, which knows one name."""
     if why := refusal():
         pytest.skip(f"namespaces are refused here: {why}")
     site = tmp_path_factory.mktemp("site")
@@ -49,6 +63,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         loop = asyncio.new_event_loop()
         for address in resolvers():
             loop.run_until_complete(loop.create_datagram_endpoint(Names, local_addr=(address, dns.PORT)))
+        loop.run_until_complete(loop.create_datagram_endpoint(Echo, local_addr=(WORLD, 443)))
         threads = [threading.Thread(target=each, daemon=True) for each in (*(each.serve_forever for each in servers), loop.run_forever)]
         for thread in threads:
             thread.start()
@@ -58,6 +73,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             server.server_close()
         loop.call_soon_threadsafe(loop.stop)
         threads[-1].join()
+
+
+class Echo(asyncio.DatagramProtocol):
+    def connection_made(self, transport: asyncio.DatagramTransport) -> None:  # type: ignore[override]
+        self.transport = transport
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        self.transport.sendto(b"the world heard: " + data, addr)
 
 
 class Names(asyncio.DatagramProtocol):
@@ -89,15 +112,15 @@ def tried(fleet: Fleet, *words: str) -> list[str]:
 
 def test_the_world_is_refused_at_once_unless_it_is_asked_for(world: None, tmp_path: Path) -> None:
     refused, unknown = "[Errno 111] Connection refused", "[Errno -3] Temporary failure in name resolution"
-    assert tried(Fleet(State(tmp_path / "fleet"))) == [refused, unknown, refused, unknown]
+    assert tried(Fleet(State(tmp_path / "fleet"))) == [refused, refused, unknown, refused, unknown]
 
 
-@pytest.mark.parametrize(("ports", "by_81"), [("", "[Errno 111] Connection refused"), ("egressPorts: [80, 81]", "the world")])
+@pytest.mark.parametrize(("ports", "by_81"), [("", "[Errno 111] Connection refused"), ("egressPorts: [80, 81, 443]", "the world")])
 def test_with_egress_pods_reach_addresses_and_names_of_the_world_by_some_ports(world: None, ports: str, by_81: str) -> None:
     with ordinary_user() as user:  # who may do least; root does the same
         file = user.home / "local.yaml"
         file.write_text(ports)
         file.chmod(0o644)
         heard = tried(Fleet(user.state, user=user), "--egress", "--config", str(file))
-    assert heard[:3] == ["the world", "the world", by_81]
-    assert heard[3].startswith("[Errno -"), "no Service is called so"
+    assert heard[:4] == ["the world heard: who is there?", "the world", "the world", by_81]
+    assert heard[4].startswith("[Errno -"), "no Service is called so"
