@@ -13,6 +13,7 @@ from typing import Any
 
 from rayfleet.kubelet.datagrams import Datagrams, listen
 from rayfleet.kubelet.endpoints import EVERYWHERE, Address, Front, forwards
+from rayfleet.kubelet.loop import again_and_again
 from rayfleet.kubelet.objects import Pod, Service
 from rayfleet.kubelet.settings import KubeletSettings
 from rayfleet.runtime.informer import Informer
@@ -37,7 +38,7 @@ class ClusterIPs:
         self.pods.subscribe(self.heed)
         self.services.subscribe(self.heed)
         await self.follow()
-        self.following = asyncio.create_task(self.follow_for_ever())
+        self.following = asyncio.create_task(again_and_again("Services", self.follow_for_ever))
 
     async def close(self) -> None:
         if self.following:

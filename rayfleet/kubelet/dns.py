@@ -20,6 +20,7 @@ OPCODE = 0x7800
 LIFETIME = 5  # seconds that an answer may be kept: Pods move
 LARGEST_DATAGRAM = 512
 QUESTION_NAME = 0xC00C  # a pointer to the name in the question, which always begins at byte 12
+MOST_ASKED = 256  # questions that wait for the host's resolver: more would cost the kubelet its open files when that hangs
 UPSTREAM_TIMEOUT = 8.0  # seconds; the host's side gives up before that
 
 
@@ -104,6 +105,7 @@ class DnsServer:
         self.transport: asyncio.DatagramTransport | None = None
         self.server: asyncio.Server | None = None
         self.forwarding: set[asyncio.Task[None]] = set()
+        self.asked = 0
 
     async def start(self) -> None:
         """Raises OSError when the port is taken."""
@@ -138,6 +140,9 @@ class DnsServer:
     async def ask_upstream(self, query: bytes, largest: int) -> bytes:
         """What the host's resolver says."""
         end = read_question(query)[2]
+        if self.asked >= MOST_ASKED:
+            return reply(query, end, SERVFAIL, [], largest)
+        self.asked += 1
         try:
             async with asyncio.timeout(UPSTREAM_TIMEOUT):
                 reader, writer = await asyncio.open_unix_connection(self.settings.upstream_dns)
@@ -148,6 +153,8 @@ class DnsServer:
                     writer.close()
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             return reply(query, end, SERVFAIL, [], largest)
+        finally:
+            self.asked -= 1
         return answer if len(answer) <= largest else truncated(query, end)
 
     def forward(self, query: bytes, address: Any) -> None:

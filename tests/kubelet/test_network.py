@@ -116,7 +116,10 @@ async def test_names_outside_go_to_the_hosts_resolver_and_one_that_hangs_delays_
     assert await ask("large.example.com", transport="tcp") == (dns.NOERROR, 50)
     hanging = [asyncio.create_task(ask("hangs.example.com")) for _ in range(50)]
     assert await ask("inside") == (dns.NOERROR, 1)
+    await until("all of them hang", lambda: server.asked == len(hanging))
     assert not any(task.done() for task in hanging)
+    monkeypatch.setattr(dns, "MOST_ASKED", len(hanging))
+    assert await ask("example.com") == (dns.SERVFAIL, 0), "no more wait than may"
     for task in (door, *hanging):
         task.cancel()
     hosts.close()

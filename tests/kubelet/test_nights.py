@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from rayfleet.api.meta import PODS
 from rayfleet.kubelet import sandbox
+from rayfleet.kubelet.attempt import Attempt
 from rayfleet.kubelet.worker import Worker
 from tests.kubelet.namespaces import command_line, shims
 from tests.kubelet.trouble import disk, held
@@ -48,6 +50,23 @@ async def test_a_disk_that_is_full_starts_nothing_twice_and_loses_no_end(bare_wo
         assert (outside / "said").read_text() == "started\n"
         await world.client.delete(PODS, "a", "default", grace=0)
         await until("nothing of it is left", lambda: not list(world.settings.pods.iterdir()))
+
+
+async def test_what_is_asked_for_again_as_the_answer_was_late_starts_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = sandbox.Sandbox.start
+
+    async def twice(self: sandbox.Sandbox, request: dict[str, Any]) -> Attempt:
+        first, second = await start(self, request), await start(self, {**request, "uid": "another"})
+        assert first == second
+        return second
+
+    monkeypatch.setattr(sandbox.Sandbox, "start", twice)
+    await world.apply(pod(f"echo started; {FOR_EVER}"))
+    await world.becomes_ready()
+    await until("it has begun", lambda: world.log_has("started"))
+    assert await world.log() == "started\n"
+    (only,) = [pid for pid in shims(world.settings.state) if b"started" in command_line(pid)]
+    assert only
 
 
 async def test_a_damaged_record_keeps_no_kubelet_from_starting(bare_world: World) -> None:
