@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable
 from ipaddress import IPv4Address
 
 from rayfleet.kubelet.settings import CLUSTER_ADDRESSES, POD_ADDRESSES
-from rayfleet.local.egress_datagrams import SOCKET, Mouth, send_out
+from rayfleet.local.datagrams import OUTWARD, Mouth, send_on
 from rayfleet.local.names import resolve_names
 from rayfleet.local.pipe import join
 from rayfleet.local.relay import relay, through
@@ -25,7 +26,7 @@ LOG = logging.getLogger("rayfleet.egress")
 async def let_out(state: State) -> None:
     """The door's part, until cancelled: makes the connections, and asks for the names. The working directory is the state's."""
     server = await asyncio.start_unix_server(relay, state.way_out.name)
-    datagrams = await asyncio.start_unix_server(send_out, SOCKET)
+    datagrams = await asyncio.start_unix_server(send_on, OUTWARD)
     async with server, datagrams, asyncio.TaskGroup() as group:
         group.create_task(server.serve_forever())
         group.create_task(datagrams.serve_forever())
@@ -51,10 +52,15 @@ async def take_out(state: State) -> list[asyncio.Server | Mouth]:
         try:
             # The port is shared with ClusterIPs, which are more exact and so come first.
             servers.append(await asyncio.start_server(carry, "0.0.0.0", port, reuse_port=True))
-            servers.append(Mouth(port, is_ours))
+            servers.append(Mouth("0.0.0.0", port, OUTWARD, goal_at(port)))
         except OSError as error:
             LOG.error("connections to port %d of the world cannot be taken: %s", port, error)
     return servers
+
+
+def goal_at(port: int) -> Callable[[IPv4Address], str | None]:
+    """Where a datagram to that port of the world goes; to the fleet's own addresses nowhere, as nobody listens there."""
+    return lambda address: None if is_ours(address) else f"{address}:{port}"
 
 
 def is_ours(address: IPv4Address) -> bool:

@@ -12,11 +12,13 @@ from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
 from rayfleet.kubelet.endpoints import EVERYWHERE, forwards
 from rayfleet.kubelet.objects import Pod, Service
+from rayfleet.local.datagrams import INWARD, Mouth
 from rayfleet.local.ports import LOOPBACK
 from rayfleet.local.relay import towards
 from rayfleet.local.state import State
 from rayfleet.runtime.informer import Informer
 
+Wanted = tuple[str, int]  # protocol and port
 SETTLE = 0.05  # seconds in which changes gather before the ports follow
 LOG = logging.getLogger("rayfleet.door")
 
@@ -34,8 +36,8 @@ async def open_node_ports(state: State) -> None:
 class NodePorts:
     def __init__(self, pods: Informer[Pod], services: Informer[Service]) -> None:
         self._pods, self._services = pods, services
-        self._servers: dict[int, asyncio.Server] = {}
-        self._refused: set[int] = set()
+        self._open: dict[Wanted, asyncio.Server | Mouth] = {}
+        self._refused: set[Wanted] = set()
         self._changed = asyncio.Event()
 
     async def follow(self) -> None:
@@ -49,28 +51,38 @@ class NodePorts:
                 await self._changed.wait()
                 await asyncio.sleep(SETTLE)
                 self._changed.clear()
-                await self._open(self._wanted())
+                await self._follow(self._wanted())
 
     def close(self) -> None:
-        for server in self._servers.values():
+        for server in self._open.values():
             server.close()
 
     def _heed(self, old: Any, new: Any) -> None:
         self._changed.set()
 
-    def _wanted(self) -> set[int]:
+    def _wanted(self) -> set[Wanted]:
         fronts = forwards(self._services.values(), self._pods.values(), ("", 0))
-        return {front.port for front in fronts if front.protocol == "TCP" and front.host in (EVERYWHERE, LOOPBACK)}
+        return {
+            (front.protocol, front.port) for front in fronts if front.protocol in ("TCP", "UDP") and front.host in (EVERYWHERE, LOOPBACK)
+        }
 
-    async def _open(self, wanted: set[int]) -> None:
+    async def _follow(self, wanted: set[Wanted]) -> None:
         self._refused &= wanted
-        for port in self._servers.keys() - wanted:
-            self._servers.pop(port).close()
-        for port in sorted(wanted - self._servers.keys() - self._refused):
+        for each in self._open.keys() - wanted:
+            self._open.pop(each).close()
+        for protocol, port in sorted(wanted - self._open.keys() - self._refused):
             try:
-                self._servers[port] = await asyncio.start_server(towards(f"{LOOPBACK}:{port}"), LOOPBACK, port, family=socket.AF_INET)
+                self._open[protocol, port] = await opened(protocol, port)
             except OSError as error:
-                LOG.error("port %d is asked for by a Service or a Pod and cannot be opened on this machine: %s", port, error)
-                self._refused.add(port)
+                LOG.error("%s port %d is asked for by a Service or a Pod and cannot be opened on this machine: %s", protocol, port, error)
+                self._refused.add((protocol, port))
             else:
-                LOG.info("port %d is on %s", port, LOOPBACK)
+                LOG.info("%s port %d is on %s", protocol, port, LOOPBACK)
+
+
+async def opened(protocol: str, port: int) -> asyncio.Server | Mouth:
+    """Raises OSError when another program has the port."""
+    inside = f"{LOOPBACK}:{port}"
+    if protocol == "UDP":
+        return Mouth(LOOPBACK, port, INWARD, lambda _: inside)
+    return await asyncio.start_server(towards(inside), LOOPBACK, port, family=socket.AF_INET)

@@ -12,6 +12,7 @@ import os
 import signal
 from typing import Any
 
+from rayfleet.local.datagrams import INWARD, send_on
 from rayfleet.local.pipe import allow_many, join
 from rayfleet.local.ports import Handler
 from rayfleet.local.state import State
@@ -29,7 +30,7 @@ async def serve(state: State) -> None:
     allow_many()
     os.umask(0o077)
     os.chdir(state.path)  # short socket paths: the kernel takes 107 bytes
-    servers: list[Any] = [await asyncio.start_unix_server(relay, SOCKET)]
+    servers: list[Any] = [await asyncio.start_unix_server(relay, SOCKET), await asyncio.start_unix_server(send_on, INWARD)]
     if state.egress.exists():
         from rayfleet.local.egress import take_out
 

@@ -82,10 +82,31 @@ def test_a_session_ends_with_its_cluster(fleet: Fleet) -> None:
         assert held.process.wait(20) == 1
 
 
+ECHO = """
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+    one.bind(("0.0.0.0", 8265))
+    while True:
+        said, who = one.recvfrom(100)
+        one.sendto(b"heard: " + said, who)
+"""
+
+
+def echoed(asks: socket.socket) -> bytes:
+    """The answer; b"" when there is none yet."""
+    try:
+        asks.send(b"me")
+        return asks.recv(100)
+    except OSError:
+        return b""
+
+
 def test_a_node_port_and_a_host_port_are_on_this_machines_loopback(fleet: Fleet) -> None:
     with socket.create_server(("127.0.0.1", 0)) as one:
         own = one.getsockname()[1]  # free in a moment
-    serving = template(command=SERVING, ports=[{"containerPort": 8265, "hostPort": own}])
+    datagrams = {"containerPort": 8265, "hostPort": own, "protocol": "UDP"}
+    serving = template(command=SERVING, ports=[{"containerPort": 8265, "hostPort": own}, datagrams])
+    serving["spec"]["containers"].append({"name": "echo", "image": "any", "command": ["python", "-c", ECHO]})
     fleet.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shown", "labels": {"app": "shown"}}, "spec": serving["spec"]})
     fleet.apply(
         {
@@ -98,6 +119,10 @@ def test_a_node_port_and_a_host_port_are_on_this_machines_loopback(fleet: Fleet)
     port = fleet.read("/api/v1/namespaces/default/services/shown")["spec"]["ports"][0]["nodePort"]
     for each in (port, own):
         eventually(lambda each=each: page(each) == "shown", 30.0, f"the Pod's page at port {each}")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asks:
+        asks.settimeout(1)
+        asks.connect(("127.0.0.1", own))
+        assert eventually(lambda: echoed(asks), 30.0, "an answer by UDP") == b"heard: me"
     fleet.run("delete", "service", "shown")
     eventually(lambda: not page(port), 30.0, "the port is closed")
     fleet.run("delete", "pod", "shown")

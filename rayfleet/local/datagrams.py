@@ -1,8 +1,8 @@
-"""The way out for UDP, beside that of rayfleet.local.egress: each socket of a Pod has a conversation with each address of the world.
+"""UDP into the fleet and out of it, beside rayfleet.local.relay: each socket that speaks has a conversation with each address it speaks to.
 
-Inside, one socket a port hears what is sent to any address, and whom it was meant for. Each conversation is a stream to the door, which has
-a socket of its own for it; datagrams are framed there as DNS does it. What cannot be sent is lost, as datagrams may be.
-Source: https://man7.org/linux/man-pages/man7/ip.7.html (IP_PKTINFO)
+A mouth hears what is sent to a port, and whom it was meant for. Each conversation is a stream through a Unix socket, which crosses network
+namespaces, to the other side, where it has a socket of its own; datagrams are framed there as DNS does it. What cannot be sent is lost, as
+datagrams may be. Source: https://man7.org/linux/man-pages/man7/ip.7.html (IP_PKTINFO)
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import asyncio
 import contextlib
 import socket
 import struct
+from collections.abc import Callable
 from ipaddress import IPv4Address
 from typing import Any
 
 from rayfleet.kubelet.datagrams import LARGEST, MOST_CALLERS, SILENT
 from rayfleet.kubelet.dns import framed, read_framed
 
-SOCKET = "out-datagrams.sock"
+INWARD, OUTWARD = "datagrams.sock", "out-datagrams.sock"
 DIAL_IN = 10.0
 INFORMATION = getattr(socket, "IP_PKTINFO", 8)
 LOCAL = struct.Struct("i4s4s")  # interface, the address of ours that is spoken to or from, the packet's own
@@ -25,8 +26,8 @@ CROWDED = 1 << 18  # bytes that a slow reader may leave waiting
 Conversation = tuple[tuple[str, int], str]  # who speaks, and to which address
 
 
-async def send_out(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """The door's part of one conversation: `HOST:PORT` is its first line. It ends when neither side has spoken for a while."""
+async def send_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """The other side's part of one conversation: `HOST:PORT` is its first line. It ends when neither side has spoken for a while."""
     try:
         host, _, port = (await asyncio.wait_for(reader.readline(), DIAL_IN)).decode().strip().rpartition(":")
         loop = asyncio.get_running_loop()
@@ -45,7 +46,7 @@ async def send_out(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 
 class Answers(asyncio.DatagramProtocol):
-    """What the world says, back into the fleet."""
+    """What is said there, back to who has spoken here."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self.writer = writer
@@ -60,17 +61,18 @@ def write(writer: asyncio.StreamWriter, data: bytes) -> None:
 
 
 class Mouth:
-    """One port, inside. `is_ours(address)`: of the fleet itself, where nobody listens. Raises OSError when the port is taken."""
+    """One port; `path` is the other side's socket, and `goal` says where on that side a datagram to an address of this one goes, or None
+    where nobody is. The working directory is the state's. Raises OSError when the port is taken."""
 
-    def __init__(self, port: int, is_ours: Any) -> None:
-        self.port, self.is_ours = port, is_ours
+    def __init__(self, host: str, port: int, path: str, goal: Callable[[IPv4Address], str | None]) -> None:
+        self.path, self.goal = path, goal
         self.waiting: dict[Conversation, asyncio.Queue[bytes]] = {}  # who spoke last at the end
         self.tasks: set[asyncio.Task[None]] = set()
         self.near = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.near.setblocking(False)
         self.near.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # shared with ClusterIPs, which are more exact and come first
         self.near.setsockopt(socket.IPPROTO_IP, INFORMATION, 1)
-        self.near.bind(("0.0.0.0", port))
+        self.near.bind((host, port))
         asyncio.get_running_loop().add_reader(self.near, self.hear)
 
     def close(self) -> None:
@@ -85,25 +87,26 @@ class Mouth:
         except OSError:
             return
         meant = next((LOCAL.unpack(note)[2] for level, kind, note in notes if (level, kind) == (socket.IPPROTO_IP, INFORMATION)), None)
-        if meant is None or self.is_ours(IPv4Address(meant)):
+        goal = self.goal(IPv4Address(meant)) if meant else None
+        if meant is None or goal is None:
             return
         who = (caller, str(IPv4Address(meant)))
         if who not in self.waiting:
             if len(self.waiting) >= MOST_CALLERS:
                 return
             self.waiting[who] = asyncio.Queue(64)
-            task = asyncio.create_task(self.converse(who, self.waiting[who]))
+            task = asyncio.create_task(self.converse(who, goal, self.waiting[who]))
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
         with contextlib.suppress(asyncio.QueueFull):
             self.waiting[who].put_nowait(data)
 
-    async def converse(self, who: Conversation, waiting: asyncio.Queue[bytes]) -> None:
-        """Until the door ends it. The working directory is the state's."""
+    async def converse(self, who: Conversation, goal: str, waiting: asyncio.Queue[bytes]) -> None:
+        """Until the other side ends it."""
         writer = None
         try:
-            reader, writer = await asyncio.open_unix_connection(SOCKET)
-            writer.write(f"{who[1]}:{self.port}\n".encode())
+            reader, writer = await asyncio.open_unix_connection(self.path)
+            writer.write(f"{goal}\n".encode())
             speaking = asyncio.create_task(self.speak(writer, waiting))
             try:
                 while True:
