@@ -62,7 +62,7 @@ def deployment(observed: Observed, member: Member, config: ServeConfig, capacity
         return Deployment(wait=ASK_AGAIN)
     given = member.cluster.metadata.annotation(labels.SERVE_CONFIG)
     sized, held = has_capacity(details, document), reports(details, config)
-    right = held and not reports_more(details, config)
+    right = reports(details, config, just=True)
     marked = None if given == config.hash else mark(member, config)
     if sized and right and (given in ("", config.hash) or taken):
         return Deployment(mark=marked)
@@ -141,19 +141,16 @@ def has_capacity(details: serve.Details, document: Mapping[str, Any]) -> bool:
     return (100.0 if wanted is None else wanted) == (100.0 if found is None else found)
 
 
-def reports(details: serve.Details, config: ServeConfig) -> bool:
-    """Does Ray report these applications, and no others, as what it is to run?"""
-    reported = {name: found.deployed_app_config for name, found in details.applications.items() if found.deployed_app_config is not None}
+def reports(details: serve.Details, config: ServeConfig, *, just: bool = False) -> bool:
+    """Does Ray report these applications, and no others, as what it is to run; `just` these: and nothing of them that the config does not
+    say? Ray keeps what it was told and no defaults; but what is said of all applications it writes to each (Ray:
+    ServeController.apply_config)."""
+    told = {name: found.deployed_app_config for name, found in details.applications.items() if found.deployed_app_config is not None}
     wanted = config.applications
-    return reported.keys() == wanted.keys() and all(holds(wanted[name], reported[name]) for name in wanted)
-
-
-def reports_more(details: serve.Details, config: ServeConfig) -> bool:
-    """Does it report of these applications what the config does not say? Ray keeps what it was told and no defaults; but what is said of
-    all applications it writes to each (Ray: ServeController.apply_config)."""
-    told = {name: found.deployed_app_config or {} for name, found in details.applications.items()}
+    if told.keys() != wanted.keys() or not all(holds(wanted[name], told[name]) for name in wanted):
+        return False
     common = {name: value for name, value in config.document.items() if name in OF_ALL}
-    return not all(holds(told[name], {**common, **wanted}) for name, wanted in config.applications.items() if name in told)
+    return not just or all(holds(told[name], {**common, **wanted[name]}) for name in wanted)
 
 
 def lacks(details: serve.Details, config: ServeConfig) -> list[str]:

@@ -51,7 +51,7 @@ def third_cluster(patch: Patch) -> None:
 
 def apps_forgotten(patch: Patch) -> None:
     """Applications are not sent again after the head was lost (KubeRay #1420)."""
-    patch.setattr(serve, "reports", lambda details, config: True)
+    patch.setattr(serve, "reports", lambda details, config, just=False: True)
 
 
 def old_cluster_stays(patch: Patch) -> None:
