@@ -37,6 +37,7 @@ def head_pod(cluster: RayCluster, name: str, config: Configuration, account: str
     stored = [*defaults.variables(config), *gcs_ft.head_variables(cluster)]
     added = [
         *serving.serve_variables(cluster),
+        *serving.recovery_variables(cluster),
         *stored,
         *env.head_variables(cluster, line, params, config),
         *version_variables(cluster, config),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,9 @@ from rayfleet.resources import ports
 PROXY_HEALTH = "-/healthz"
 HEALTHZ_SINCE = "2.53.0"
 """The agent's `/api/healthz` answers for raylet and GCS in one, from Ray 2.53 on."""
+BRIDGED = 10
+"""Seconds for which Serve's proxy may say 503 before its worker takes no more requests. It says so for half a minute before it goes, and
+serves all the while; and for a moment when Serve's controller has come back and looks for its replicas, and then it stays."""
 
 
 def with_probes(
@@ -26,16 +30,27 @@ def with_probes(
         added["livenessProbe"] = probe(node_type, params, ray_version, config, delay=30, failures=120)
     if not container.get("readinessProbe"):
         check = serving(params, proxy, ray_version) if proxy else None
-        added["readinessProbe"] = probe(node_type, params, ray_version, config, delay=10, failures=1 if proxy else 10, check=check)
+        failures = patience(config) if proxy else 10
+        added["readinessProbe"] = probe(node_type, params, ray_version, config, delay=10, failures=failures, check=check)
     return {**container, **added}
 
 
 def serving(params: Mapping[str, str], proxy: int, ray_version: str) -> dict[str, Any]:
-    """Does Serve's proxy answer? It stops to before its node goes, so that one failure is enough."""
+    """Does Serve's proxy answer?"""
     if not too_old(ray_version, HEALTHZ_SINCE):
         return {"httpGet": {"path": f"/{PROXY_HEALTH}", "port": proxy}}
     checks = [answers(ports.port_of(ports.AGENT, params), "api/local_raylet_healthz"), answers(proxy, PROXY_HEALTH)]
     return {"exec": {"command": ["bash", "-c", " && ".join(checks)]}}
+
+
+def patience(config: Configuration) -> int:
+    """Failed probes in a row after which a worker takes no more requests."""
+    return math.ceil(BRIDGED / period(config))
+
+
+def period(config: Configuration) -> int:
+    """Seconds between two probes."""
+    return config.injected_probes.period_seconds or 5
 
 
 def probe(
@@ -52,7 +67,7 @@ def probe(
     return {
         **(check or health_check(node_type, params, ray_version)),
         "initialDelaySeconds": delay if injected.initial_delay_seconds is None else injected.initial_delay_seconds,
-        "periodSeconds": injected.period_seconds or 5,
+        "periodSeconds": period(config),
         "timeoutSeconds": 5 if node_type == labels.HEAD else 2,
         "successThreshold": 1,
         "failureThreshold": failures,

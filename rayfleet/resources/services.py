@@ -13,15 +13,17 @@ from rayfleet.api.raycluster import RayCluster
 from rayfleet.resources import ports
 from rayfleet.resources.ownership import head_labels, identifier, origin, owned_by, owner_reference
 from rayfleet.resources.pod_template import FIXED, head_service_of, object_of, ray_container, template_of
+from rayfleet.resources.serving import outlives_its_head
 
 Manifest = dict[str, Any]
 HEAD_PORTS = (ports.CLIENT, ports.DASHBOARD, ports.GCS, ports.METRICS, ports.SERVE)
 
 
-def head_service(cluster: RayCluster, config: Configuration) -> Manifest:
-    """The Service by which workers, clients and dashboards find the head.
+def head_service(cluster: RayCluster, config: Configuration, *, headless: bool = False) -> Manifest:
+    """The Service by which workers, clients and dashboards find the head, also before it is ready.
 
-    Headless unless the user asks for another type: a head that moves is then found at once, before it is ready.
+    Headless unless the user asks for another type, or (unless it is to be `headless`) requests go on while there is no head: gRPC asks for
+    the address behind a name twice a minute at most, and until it knows the new head's, Serve's replicas may hang.
     """
     group = cluster.spec.head_group_spec
     given = object_of(group.head_service)
@@ -33,7 +35,9 @@ def head_service(cluster: RayCluster, config: Configuration) -> Manifest:
     spec["ports"] = merged_ports((given.get("spec") or {}).get("ports") or (), head_ports(cluster))
     kind = spec.setdefault("type", group.service_type or "ClusterIP")
     if not given and kind == "ClusterIP" and not config.enable_ray_head_cluster_ip_service:
-        spec |= {"clusterIP": "None", "publishNotReadyAddresses": True}
+        spec["publishNotReadyAddresses"] = True
+        if headless or not outlives_its_head(cluster):
+            spec["clusterIP"] = "None"
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -50,7 +54,7 @@ def head_service(cluster: RayCluster, config: Configuration) -> Manifest:
 
 def stable_head_service(resource: Resource, meta: ObjectMeta, cluster: RayCluster, config: Configuration) -> Manifest:
     """Leads to the head of the cluster that its owner has at present, under the owner's name, which stays."""
-    made = head_service(cluster, config)
+    made = head_service(cluster, config, headless=True)
     own = {labels.IDENTIFIER: identifier(meta.name, labels.HEAD), labels.NODE_TYPE: labels.HEAD, **origin(resource, meta)}
     given = (object_of(cluster.spec.head_group_spec.head_service).get("metadata") or {}).get("labels") or {}
     notes = made["metadata"].get("annotations")

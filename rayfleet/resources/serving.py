@@ -8,7 +8,7 @@ from typing import Any
 
 from rayfleet.api import labels
 from rayfleet.api.raycluster import RayCluster
-from rayfleet.resources import ports
+from rayfleet.resources import gcs_ft, ports
 from rayfleet.resources.env import Variable, literal
 from rayfleet.resources.pod_template import ray_container, template_of
 
@@ -19,9 +19,18 @@ PATIENCE = (
 )
 """Of Serve with a head that is gone: short, so that requests go on."""
 
+RECOVERY = ("SERVE_SLOW_STARTUP_WARNING_S", "300")
+"""Seconds after which a Serve controller that has come back kills the replicas that it has not heard from. Ray's own 30 are too few where
+the head Service is headless: for so long gRPC keeps the address of the head that is gone."""
+
 
 def is_of_service(cluster: RayCluster) -> bool:
     return cluster.metadata.label(labels.ORIGINATED_FROM_KIND) == "RayService"
+
+
+def outlives_its_head(cluster: RayCluster) -> bool:
+    """Do its workers go on serving while there is no head?"""
+    return is_of_service(cluster) and bool(gcs_ft.backend(cluster))
 
 
 def has_worker_proxies(cluster: RayCluster) -> bool:
@@ -40,6 +49,11 @@ def serve_label(cluster: RayCluster, node_type: str) -> dict[str, str]:
 
 def serve_variables(cluster: RayCluster) -> list[Variable]:
     return [literal(name, value) for name, value in PATIENCE] if is_of_service(cluster) else []
+
+
+def recovery_variables(cluster: RayCluster) -> list[Variable]:
+    """Of a head."""
+    return [literal(*RECOVERY)] if outlives_its_head(cluster) else []
 
 
 def serve_port(cluster: RayCluster) -> int:

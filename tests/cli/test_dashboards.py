@@ -120,6 +120,7 @@ async def test_what_has_a_port_of_its_own_is_asked_at_the_pod_s_address() -> Non
 
 
 async def test_through_the_api_server_the_service_is_asked_and_for_the_proxy_the_pod() -> None:
+    """Serve is asked at the head alone: report B6, 107 (k#1173)."""
     async with serving() as (server, client):
         ask = Proxied(client, SecretTokens(client))
         assert await ask(TARGET, serve.details()) == (200, b"success")

@@ -76,7 +76,7 @@ async def test_17_another_version_of_the_operator_makes_no_pod_anew(stage: Openi
 
 
 async def test_24_a_cluster_with_a_serve_service_is_ready_without_an_application(stage: Opening) -> None:
-    """Nobody answers at Serve's port then, and nobody's readiness depends on it."""
+    """Nobody answers at Serve's port then, and nobody's readiness depends on it: report B6, 103 (k#1826), too."""
     async with stage() as place:
         demo = await applied(place, cluster(group(), annotations={"ray.io/enable-serve-service": "true"}))
         await demo.ready()

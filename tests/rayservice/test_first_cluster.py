@@ -45,6 +45,7 @@ def test_two_applications_come_up_with_one_put_and_three_status_writes() -> None
 
 
 def test_one_slow_application_does_not_hold_back_the_other() -> None:
+    """Report B6, 106 (k#1803)."""
     story = Story()
     story.settle()
     (name,) = story.names
@@ -61,6 +62,7 @@ def test_one_slow_application_does_not_hold_back_the_other() -> None:
 
 
 def test_no_service_leads_anywhere_before_a_proxy_answers() -> None:
+    """Report B6, 101 (k#1856)."""
     story = Story()
     story.settle()
     (name,) = story.names

@@ -72,6 +72,7 @@ def test_a_clock_that_was_set_back_stops_no_upgrade() -> None:
 
 
 def test_a_new_config_goes_to_the_new_cluster_and_the_old_one_keeps_its_own() -> None:
+    """Report B6, 94 (k#4189)."""
     story, first = begin(stepwise())
     told = len(story.puts)
     story.edit(rayClusterConfig=spec(env="2"), serveConfigV2=CHANGED)

@@ -19,6 +19,7 @@ def other(story: Story, first: str) -> str:
 
 
 def test_traffic_moves_when_every_application_runs_and_the_old_cluster_goes_after_the_delay() -> None:
+    """Report B6, 92 (k#1559)."""
     story, first = serving()
     writes = story.statuses
     story.edit(rayClusterConfig=cluster_spec(env="2"))
@@ -87,6 +88,7 @@ def test_a_field_that_is_taken_out_of_the_config_is_sent_though_ray_reports_no_d
 
 
 def test_a_head_that_came_back_empty_gets_its_config_again() -> None:
+    """Report B6, 100 (k#375, k#1420)."""
     story, first = serving()
     story.wait(20.0)
     story.says[first] = story.says[first]
@@ -104,6 +106,7 @@ def test_a_head_that_forgets_its_config_at_once_is_told_every_ten_seconds_at_mos
 
 
 def test_back_to_the_first_spec_before_the_second_cluster_serves_makes_no_third() -> None:
+    """Report B6, 97 (k#4989)."""
     story, first = serving()
     story.edit(rayClusterConfig=cluster_spec(env="2"))
     story.settle()
@@ -181,6 +184,7 @@ def test_a_stuck_upgrade_makes_no_further_cluster() -> None:
 
 
 def test_counts_and_appended_groups_change_in_place() -> None:
+    """Report B6, 104 (k#1643)."""
     story, first = serving()
     spec = cluster_spec(group(replicas=3, maxReplicas=20))
     story.edit(rayClusterConfig=spec)
@@ -228,6 +232,7 @@ def test_without_zero_downtime_the_first_cluster_stays_as_it_is(given: dict[str,
 
 
 def test_what_another_operator_made_is_left_as_it_is() -> None:
+    """Report B6, 98 (k#2315): another version as well."""
     story, first = serving()
     cluster = story.clusters[first]
     cluster["metadata"]["annotations"] = {

@@ -100,7 +100,7 @@ def test_a_cluster_that_a_wrong_clock_marked_goes_after_its_delay() -> None:
 
 @pytest.mark.parametrize("dies", [False, True])
 def test_a_new_config_with_a_third_spec_reaches_neither_cluster_of_an_upgrade(dies: bool) -> None:
-    """Both give and take replicas with what they run, also where the operator has only just begun (k#4189, k#4717)."""
+    """Both give and take replicas with what they run, also where the operator has only just begun: B6, 94 and 95 (k#4189, k#4717)."""
     story, first, second = begun()
     until(story, second, 50)
     live(story, 3)

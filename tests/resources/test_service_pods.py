@@ -8,11 +8,13 @@ import msgspec
 import pytest
 
 from rayfleet.api import labels
-from rayfleet.api.config import Configuration
+from rayfleet.api.config import Configuration, InjectedProbes
+from rayfleet.api.meta import RAYSERVICES
 from rayfleet.api.names import Slot
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.resources.cluster_hash import is_made_for, lacks_only_groups
 from rayfleet.resources.pod import head_pod, worker_pod
+from rayfleet.resources.services import head_service, stable_head_service
 from tests.raycluster.vocabulary import cluster, group, template
 
 CONFIG = Configuration()
@@ -33,9 +35,33 @@ def test_the_head_serves_when_told_so_and_a_worker_while_its_proxy_answers() -> 
     head, pod = head_pod(of, "h", CONFIG), worker(of)
     assert (head["metadata"]["labels"][labels.SERVE], pod["metadata"]["labels"][labels.SERVE]) == ("false", "true")
     probe = pod["spec"]["containers"][0]["readinessProbe"]
-    assert probe["httpGet"] == {"path": "/-/healthz", "port": 8000} and probe["failureThreshold"] == 1
+    assert probe["httpGet"] == {"path": "/-/healthz", "port": 8000} and probe["failureThreshold"] == 2
     variables = {each["name"]: each.get("value") for each in head["spec"]["containers"][0]["env"]}
     assert variables["RAY_SERVE_KV_TIMEOUT_S"] == "5" and "kuberay_crd=RayService" in str(variables["RAY_USAGE_STATS_EXTRA_TAGS"])
+
+
+def test_a_worker_whose_proxy_drains_takes_no_requests_ten_seconds_later_however_often_it_is_asked() -> None:
+    swift = msgspec.structs.replace(CONFIG, injected_probes=InjectedProbes(period_seconds=1))
+    of = of_service()
+    probe = worker_pod(of, of.spec.worker_group_specs[0], Slot(0, 0), 0, "w", swift)["spec"]["containers"][0]["readinessProbe"]
+    assert probe["periodSeconds"] * probe["failureThreshold"] == 10
+
+
+@pytest.mark.parametrize(("more", "seconds"), [({}, None), ({"gcsFaultToleranceOptions": {"backend": "rocksdb"}}, "300")])
+def test_a_head_whose_state_outlives_it_gives_its_replicas_time(more: dict[str, Any], seconds: str | None) -> None:
+    variables = {each["name"]: each.get("value") for each in head_pod(of_service(**more), "h", CONFIG)["spec"]["containers"][0]["env"]}
+    assert variables.get("SERVE_SLOW_STARTUP_WARNING_S") == seconds
+
+
+@pytest.mark.parametrize(("more", "address"), [({}, "None"), ({"gcsFaultToleranceOptions": {"backend": "rocksdb"}}, None)])
+def test_workers_that_outlive_their_head_find_the_next_one_at_the_same_address(more: dict[str, Any], address: str | None) -> None:
+    spec = head_service(of_service(**more), CONFIG)["spec"]
+    assert (spec.get("clusterIP"), spec["publishNotReadyAddresses"]) == (address, True)
+
+
+def test_the_service_s_own_head_service_is_headless_whatever_becomes_of_its_clusters() -> None:
+    of = of_service(gcsFaultToleranceOptions={"backend": "rocksdb"})
+    assert stable_head_service(RAYSERVICES, of.metadata, of, CONFIG)["spec"]["clusterIP"] == "None"
 
 
 def test_an_old_ray_s_worker_is_asked_by_a_command() -> None:
