@@ -153,6 +153,7 @@ def jobs(configuration: Configuration, pool: Pool) -> Kind[Any]:
         children=(
             *WITH_CLUSTERS,
             Child(JOBS, JobView, labels=SUBMITTERS_SELECTOR, required=False),
+            Child(PODS, PodView, labels=RAY_PODS_SELECTOR, calm=always_calm, through=JOBS),
         ),
         observe=job_observe.Observer(configuration, desk),
         plan=job_plan.plan,

@@ -19,6 +19,7 @@ HEAD = "head"
 WORKER = "worker"
 HEAD_GROUP = "headgroup"
 REDIS_CLEANUP = "redis-cleanup"
+SUBMITTER = "submitter"
 KUBERAY = "kuberay"
 KUBERAY_OPERATOR = "kuberay-operator"
 
@@ -92,8 +93,8 @@ SUCCESSFUL_HISTORY = "rayfleet.dev/successful-jobs-history-limit"
 FAILED_HISTORY = "rayfleet.dev/failed-jobs-history-limit"
 """On a RayCronJob: what Kubernetes' CronJob has as fields."""
 
-RAY_PODS_SELECTOR = f"{NODE_TYPE} in (head,worker,redis-cleanup)"
-"""Which Pods the operator watches, as KubeRay does."""
+RAY_PODS_SELECTOR = f"{NODE_TYPE} in (head,worker,redis-cleanup,submitter)"
+"""Which Pods the operator watches: those that KubeRay does, and those that submit jobs."""
 
 OLD_PODS_SELECTOR = "ray-node-type"
 """Which Pods the Python operator made, and those that are like them."""

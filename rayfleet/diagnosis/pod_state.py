@@ -97,7 +97,8 @@ class PodState(msgspec.Struct, frozen=True, gc=False):
     @property
     def role(self) -> str:
         """The Pod as the subject of a sentence."""
-        if self.metadata.label(labels.ORIGINATED_FROM_KIND) == "RayJob" and not self.metadata.label(labels.NODE_TYPE):
+        made_for_job = self.metadata.label(labels.ORIGINATED_FROM_KIND) == "RayJob"
+        if made_for_job and self.metadata.label(labels.NODE_TYPE) in ("", labels.SUBMITTER):
             return "the submitter"
         return "the head" if self.is_head else f"a worker of group {self.group}"
 

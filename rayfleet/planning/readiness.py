@@ -1,4 +1,4 @@
-"""Why a Pod is not ready, in the kubelet's words."""
+"""Why a Pod is not ready, or has failed, in the kubelet's words."""
 
 from __future__ import annotations
 
@@ -24,3 +24,16 @@ def not_ready(pod: PodView) -> tuple[str, str]:
     if scheduled and scheduled.status == "False" and scheduled.reason:
         return scheduled.reason, scheduled.message
     return "Unknown", ""
+
+
+def because(pod: PodView) -> str:
+    """The kubelet's word for a failure, as the end of a sentence; "" when it gave none."""
+    ray = pod.ray_status
+    if pod.status.reason:
+        return f" ({pod.status.reason})"
+    for initial in pod.status.init_container_statuses or ():
+        if initial.state.terminated and initial.state.terminated.exit_code:
+            return f" (init container {initial.name}: exit code {initial.state.terminated.exit_code})"
+    if ray and ray.state.terminated:
+        return f" (exit code {ray.state.terminated.exit_code})"
+    return ""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from rayfleet.api.names import Slot
 from rayfleet.api.views import PodView
+from rayfleet.planning.readiness import because
 
 
 def broken(pod: PodView) -> str | None:
@@ -25,19 +26,6 @@ def is_progress(old: PodView | None, new: PodView | None) -> bool:
     if old is None or new is None or old.terminating != new.terminating:
         return False
     return not new.terminating and broken(new) is None and old.metadata.labels == new.metadata.labels
-
-
-def because(pod: PodView) -> str:
-    """The kubelet's word for a failure, as the end of a sentence; "" when it gave none."""
-    ray = pod.ray_status
-    if pod.status.reason:
-        return f" ({pod.status.reason})"
-    for initial in pod.status.init_container_statuses or ():
-        if initial.state.terminated and initial.state.terminated.exit_code:
-            return f" (init container {initial.name}: exit code {initial.state.terminated.exit_code})"
-    if ray and ray.state.terminated:
-        return f" (exit code {ray.state.terminated.exit_code})"
-    return ""
 
 
 def slotted(pods: Iterable[PodView], hosts: int) -> dict[str, Slot]:

@@ -23,6 +23,7 @@ TELL_SILENCE_AFTER = 30.0  # before the status says since when Ray has not answe
 HEARD_AFTER = 2.0  # from the end of a submitter: what Ray says then is of a time when it was over, also where clocks differ a little
 RESTARTED_WITHIN = 15.0  # from the end of a submitter that the kubelet starts again
 ASKED_AGAIN_WITHIN = 14.0  # from the end of a submitter, in which Ray is asked in any case
+POD_WITHIN = 5.0  # from the creation of a submitter's Job, for its Pod to be there
 LOOK_AGAIN, LOOK_AGAIN_IDLE = 3.0, 30.0  # for a cluster that is selected: what is not ours calls nobody
 DELETION_GRACE = 15.0  # from the deletion, for a best-effort stop
 
@@ -113,6 +114,14 @@ def submitter_end(observed: Observed) -> float | None:
     return None if ended is None or observed.now < begins_again_by(observed, ended) else time_of(ended.state.terminated.finished_at)
 
 
+def pod_due(observed: Observed) -> float | None:
+    """By when the submitter's Job is to have made a Pod; None when it has, or makes none any more."""
+    found = observed.submitter
+    if found is None or observed.submitting or submitter_end(observed) is not None:
+        return None
+    return time_of(found.metadata.creation_timestamp) + POD_WITHIN
+
+
 def sidecar_end(observed: Observed) -> Any:
     """The status of the container beside the head that submits, once that has ended."""
     statuses = (status for head in observed.heads for status in head.status.container_statuses or ())
@@ -139,6 +148,8 @@ def moments(observed: Observed, job: RayJob) -> Iterator[float]:
         if (deadline := active_deadline(job)) is not None:
             yield deadline
             yield deadline + STOP_GRACE
+        if state == State.INITIALIZING and (due := pod_due(observed)) is not None:
+            yield due
         if state != State.RUNNING and (deadline := pre_running_deadline(observed, job)) is not None:
             yield deadline
         if (lost := lost_at(observed, job)) is not None:

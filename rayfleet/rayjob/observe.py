@@ -53,16 +53,18 @@ class Observer:
         target = target_of(job, cluster, self.config) if read else None
         heard = self.ask(key, job, cluster, target)
         pods = reader.owned(PODS, cluster.metadata.uid) if cluster is not None else ()
+        submitters = tuple(reader.owned(JOBS, uid))
         env, env_faults = runtime_env(job.spec.runtime_env_yaml) if read else ({}, ())
         return Observed(
             job=job,
             now=now,
             cluster=cluster,
             owned=owned,
-            submitters=tuple(reader.owned(JOBS, uid)),
+            submitters=submitters,
             services=tuple(reader.owned(SERVICES, uid)),
             heads=tuple(pod for pod in pods if pod.is_head),
             workers=tuple(pod for pod in pods if pod.is_worker),
+            submitting=tuple(pod for each in submitters for pod in reader.owned(PODS, each.metadata.uid)),
             target=target,
             word=heard.get("word"),
             version=heard.get("version"),

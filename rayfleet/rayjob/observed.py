@@ -22,7 +22,8 @@ from rayfleet.ray.jobs import STATUSES, JobInfo
 @dataclass(frozen=True, slots=True)
 class Observed:
     """`cluster` is the one of the present try: the job's own, or the one that is selected. `owned` are all clusters of the job,
-    `submitters` its Jobs, `services` its Services, `heads` and `workers` the Pods of `cluster`.
+    `submitters` its Jobs, `services` its Services, `heads` and `workers` the Pods of `cluster`, `submitting`
+    those of `submitters`.
 
     `target` is where `cluster` is asked. `word` is what was last heard of the present submission id, `version` of Ray's life; `submitted`
     and `stopped` say what became of the last call that did that. `runtime_env` is the parsed `runtimeEnvYAML`, `env_faults` what is wrong
@@ -37,6 +38,7 @@ class Observed:
     services: tuple[ServiceView, ...] = ()
     heads: tuple[PodView, ...] = ()
     workers: tuple[PodView, ...] = ()
+    submitting: tuple[PodView, ...] = ()
     target: Target | None = None
     word: Heard | None = None
     version: Heard | None = None

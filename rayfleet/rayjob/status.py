@@ -19,7 +19,7 @@ from rayfleet.planning.plan import StatusWrite
 from rayfleet.ray.answer import NotFound, Refused, Unreachable, complaint
 from rayfleet.rayjob import deadlines
 from rayfleet.rayjob.findings import terminal_word
-from rayfleet.rayjob.hindrance import hindrance, of_cluster
+from rayfleet.rayjob.hindrance import alike, hindrance, of_pods
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import RETRIED, TERMINAL, State, Step
 from rayfleet.rayjob.tries import goes_on, named_id, next_number, parse_tries
@@ -62,8 +62,12 @@ def written(job: RayJob, before: Mapping[str, Any], after: Mapping[str, Any]) ->
 
 
 def is_trouble(before: Mapping[str, Any], patch: Mapping[str, Any]) -> bool:
-    """Before the job runs, the message says what hinders it: that is news. What Ray says of a job that runs is not."""
-    return "message" in patch and before.get("jobDeploymentStatus") in (State.INITIALIZING, State.INVALID)
+    """Before the job runs, the message says what hinders it: that is news, but not the kubelet's next word on the same. What Ray says of a
+    job that runs is none."""
+    state = before.get("jobDeploymentStatus")
+    if "message" not in patch or state not in (State.INITIALIZING, State.INVALID):
+        return False
+    return state == State.INVALID or not alike(before.get("message") or "", patch["message"] or "")
 
 
 def initializing(observed: Observed, job: RayJob, step: Step) -> dict[str, Any]:
@@ -230,7 +234,7 @@ def cluster_fields(observed: Observed, job: RayJob) -> dict[str, Any]:
 def story(observed: Observed, job: RayJob, reason: str) -> str:
     """What happened, as a sentence, for failures of which Ray says nothing."""
     spec, name = job.spec, job.status.ray_cluster_name
-    why = of_cluster(observed)
+    why = of_pods(observed)
     also = f" ({why})" if why else ""
     answer = observed.word.answer if observed.word else None
     silent = answer.text if isinstance(answer, Unreachable | Refused) else "it said what cannot be understood"
@@ -241,7 +245,7 @@ def story(observed: Observed, job: RayJob, reason: str) -> str:
         "ClusterLost": f"RayCluster {name} was lost while the job may have run{also}",
         "JobRecordLost": f"Ray knows job {job.status.job_id} no longer: its head was lost or began anew",
         "JobStatusCheckTimeoutExceeded": f"Ray has not answered for {observed.config.ray_job_status_check_timeout_seconds} s: {silent}",
-        "SubmissionFailed": f"job {job.status.job_id} could not be submitted: {refusal(observed)}",
+        "SubmissionFailed": f"job {job.status.job_id} could not be submitted: {refusal(observed)}{also}",
     }
     return stories[reason]
 

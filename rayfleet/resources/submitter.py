@@ -58,7 +58,7 @@ def submitter_job(job: RayJob, cluster: RayCluster, submission: bytes, session: 
         "spec": {
             "backoffLimit": RETRIES if limit is None else limit,
             "template": {
-                "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), **marks}},
+                "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), **marks, labels.NODE_TYPE: labels.SUBMITTER}},
                 "spec": auth.with_token_volume(cluster, {**pod, "containers": [submitting, *others]}, config),
             },
         },

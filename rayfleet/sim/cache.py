@@ -36,7 +36,7 @@ from rayfleet.runtime.cache import Cache
 from rayfleet.sim.clock import VirtualClock
 from rayfleet.sim.store import Change, Obj, Store, encoded
 
-NODE_TYPES = (labels.HEAD, labels.WORKER, labels.REDIS_CLEANUP)
+NODE_TYPES = (labels.HEAD, labels.WORKER, labels.REDIS_CLEANUP, labels.SUBMITTER)
 
 
 def selected(resource: Resource, obj: Obj | None) -> bool:

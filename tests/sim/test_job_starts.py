@@ -3,7 +3,7 @@ moment of the start."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
@@ -42,8 +42,7 @@ def submit(world: JobWorld, mode: str, **spec: object) -> None:
     world.submit(submissionMode=mode, rayClusterSpec=own, **({"entrypoint": ""} if mode == "InteractiveMode" else {}), **spec)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("stuck", ["head", "worker"])
+@pytest.mark.parametrize("mode,stuck", [*product(MODES, ("head", "worker")), ("K8sJobMode", "submitter")])
 @pytest.mark.parametrize("words", WORDS)
 def test_a_pod_that_cannot_start_is_told_within_ten_seconds(mode: str, stuck: str, words: str) -> None:
     with job_world() as world:
