@@ -57,6 +57,7 @@ from rayfleet.legacy import plan as old_plan
 from rayfleet.ray.answer import Act, Question, Target
 from rayfleet.ray.pool import Pool
 from rayfleet.raycluster.children import UNREAD, others
+from rayfleet.raycluster.fences import comes_once
 from rayfleet.raycluster.metrics import measure
 from rayfleet.raycluster.observe import Observer
 from rayfleet.raycluster.plan import plan
@@ -225,7 +226,11 @@ def is_unmarked(old: RayJob | Undecodable | None, new: RayJob | Undecodable | No
     return len(marks) == 1 and old is not None
 
 
-RAYJOBS_ABOVE = Child(RAYJOBS, RayJob, decode=decode_job, required=False, calm=is_unmarked, owns=True)
+def submits_itself(cluster: RayCluster | Undecodable) -> bool:
+    return isinstance(cluster, RayCluster) and comes_once(cluster)
+
+
+RAYJOBS_ABOVE = Child(RAYJOBS, RayJob, decode=decode_job, required=False, calm=is_unmarked, owns=True, concerns=submits_itself)
 """A head that submits a job waits for a word on the job."""
 
 WITH_CLUSTERS = (

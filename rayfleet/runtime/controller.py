@@ -229,7 +229,7 @@ class Controller(Generic[O]):
 
     def _parent_changed(self, child: Child, old: Any, new: Any) -> None:
         if not same(old, new):
-            for found in self.informers[self.kind.resource].owned((new or old).metadata.uid):
+            for found in filter(child.concerns, self.informers[self.kind.resource].owned((new or old).metadata.uid)):
                 self._heed(child, found.metadata.key, old, new)
 
     def _grandchild_changed(self, child: Child, old: Any, new: Any) -> None:

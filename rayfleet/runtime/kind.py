@@ -21,6 +21,10 @@ def never_calm(old: Any, new: Any) -> bool:
     return False
 
 
+def everybody(found: Any) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Child:
     """Objects that belong to ours by their controller reference. Only those with the labels are watched, when labels are given.
@@ -30,7 +34,7 @@ class Child:
     `required`: nothing can be decided without having seen them. Of others that may not be listed none are seen, and the rest goes on.
     `calm(old, new)`: may the owner's look at this change wait a moment, by when there may be more to see?
     `through`: they belong to a child of that kind, and only by it to ours.
-    `owns`: it is the other way round: some of ours belong to them.
+    `owns`: it is the other way round: some of ours belong to them. `concerns(ours)`: is a change of theirs anything to this one of ours?
     """
 
     resource: Resource
@@ -42,6 +46,7 @@ class Child:
     calm: Callable[[Any, Any], bool] = never_calm
     through: Resource | None = None
     owns: bool = False
+    concerns: Callable[[Any], bool] = everybody
 
 
 class Outside(Protocol):

@@ -7,9 +7,13 @@ from itertools import pairwise, product
 
 import pytest
 
+from rayfleet import controllers
 from rayfleet.api.meta import PODS
 from rayfleet.kube.errors import Forbidden
 from rayfleet.planning.clock import parse_rfc3339
+from rayfleet.planning.plan import Plan
+from rayfleet.raycluster.observed import Observed
+from rayfleet.raycluster.plan import plan
 from rayfleet.sim.job_chaos import cluster_spec
 from rayfleet.sim.kubelet import PENDING, READY
 from rayfleet.sim.manifests import group
@@ -61,6 +65,26 @@ def test_a_pod_that_cannot_start_is_told_within_ten_seconds(mode: str, stuck: st
         world.run(120.0)
         assert (world.state, world.status["reason"]) == ("Failed", "PreRunningDeadlineExceeded"), "in every mode"
         assert words in world.status["message"]
+
+
+@pytest.mark.parametrize("mode", ["HTTPMode", "SidecarMode"])
+def test_what_becomes_of_a_job_concerns_its_cluster_only_where_that_submits_by_itself(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+
+    def counted(observed: Observed) -> Plan:
+        looks.append(observed.now)
+        return plan(observed)
+
+    monkeypatch.setattr(controllers, "plan", counted)
+    with job_world() as world:
+        world.lead()
+        world.submit(submissionMode=mode)
+        world.until(lambda: world.state == "Running")
+        world.run(5.0)
+        before = len(looks)
+        world.change(activeDeadlineSeconds=3600)
+        world.run(2.0)
+        assert (len(looks) > before) == (mode == "SidecarMode")
 
 
 @pytest.mark.parametrize("mode", MODES)
