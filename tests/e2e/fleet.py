@@ -162,11 +162,11 @@ class Cluster:
         """A job runs on each of its Pods, and nowhere else."""
         eventually(lambda: self.hosts(len(self.names()), token=token) == self.names(), READY, f"a job on all Pods of {self.name}")
 
-    def lose(self, name: str) -> None:
-        """Every process of a Pod dies."""
-        mark = f"RAY_CLOUD_INSTANCE_ID={name}".encode()
+    def lose(self, name: str, *others: str) -> None:
+        """Every process of a Pod dies, and those of whose environment `others` are lines."""
+        marks = {each.encode() for each in (f"RAY_CLOUD_INSTANCE_ID={name}", *others)}
         numbers = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
-        found = [pid for pid in numbers if mark in environment(pid).split(b"\0")]
+        found = [pid for pid in numbers if marks & set(environment(pid).split(b"\0"))]
         assert found
         for pid in found:
             try:
