@@ -109,10 +109,16 @@ def of_service(service: Obj, pods: list[Obj], since: str) -> Standing:
 
 
 def of_cron_job(cron: Obj, pods: list[Obj], since: str) -> Standing:
-    """Of a RayCronJob: the operator has taken its schedule up."""
+    """Of a RayCronJob: the operator has taken its schedule up. Its status says of no fault, so the spec is looked at here."""
+    from rayfleet.api.config import Configuration
+    from rayfleet.sim.ideal import refusals
+
+    name = title("RayCronJob", cron["metadata"]["name"])
+    if faults := refusals(cron, Configuration(), 0.0):
+        return Standing(name, "refused", "-", "-", "; ".join(map(str, faults)), hopeless=True)
     seen = (cron.get("status") or {}).get("observedGeneration") == cron["metadata"].get("generation")
     state = ("suspended" if cron["spec"].get("suspend") else "scheduled") if seen else "new"
-    return Standing(title("RayCronJob", cron["metadata"]["name"]), state, "-", "-", "", ready=seen)
+    return Standing(name, state, "-", "-", "", ready=seen)
 
 
 STANDINGS: Mapping[str, Callable[[Obj, list[Obj], str], Standing]] = {

@@ -89,8 +89,18 @@ def test_of_a_service_that_changes_the_cluster_that_is_made_is_shown() -> None:
     assert (how.cluster, how.workers) == ("new", "1/2")
 
 
-@pytest.mark.parametrize(("spec", "seen", "state"), [({}, 0, "new"), ({}, 1, "scheduled"), ({"suspend": True}, 1, "suspended")])
-def test_a_cron_job_is_ready_once_its_schedule_is_taken_up(spec: dict[str, Any], seen: int, state: str) -> None:
-    cron = {"kind": "RayCronJob", "metadata": {"name": "c", "generation": 1}, "spec": spec, "status": {"observedGeneration": seen}}
-    how = of_object(cron, [])
-    assert (how.state, how.ready) == (state, seen == 1)
+def cron(seen: int, **spec: Any) -> dict[str, Any]:
+    head = {"rayStartParams": {}, "template": {"spec": {"containers": [{"name": "ray", "image": "rayproject/ray:2.60.0"}]}}}
+    job = {"entrypoint": "true", "rayClusterSpec": {"headGroupSpec": head}}
+    metadata = {"name": "c", "namespace": "default", "generation": 1}
+    whole = {"schedule": "0 3 * * *", "jobTemplate": job, **spec}
+    return {"apiVersion": "ray.io/v1", "kind": "RayCronJob", "metadata": metadata, "spec": whole, "status": {"observedGeneration": seen}}
+
+
+@pytest.mark.parametrize(
+    ("found", "state"),
+    [(cron(0), "new"), (cron(1), "scheduled"), (cron(1, suspend=True), "suspended"), (cron(1, schedule="now"), "refused")],
+)
+def test_a_cron_job_is_ready_once_its_schedule_is_taken_up(found: dict[str, Any], state: str) -> None:
+    how = of_object(found, [])
+    assert (how.state, how.ready, how.hopeless) == (state, state in ("scheduled", "suspended"), state == "refused")
