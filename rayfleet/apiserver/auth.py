@@ -46,7 +46,7 @@ class Tokens:
     def authenticate(self, api: Api, authorization: str) -> User:
         """Raises 401."""
         scheme, _, token = authorization.partition(" ")
-        user = (self.user(token.strip()) or account(api, token.strip())) if scheme.lower() == "bearer" else None
+        user = (self.user(token.strip()) or account(api, token.strip())) if scheme.lower() == "bearer" and token.isascii() else None
         if user is None:
             raise unauthorized()
         return user

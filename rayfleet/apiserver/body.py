@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from rayfleet.apiserver import protobuf
+from rayfleet.apiserver.documents import loaded
 from rayfleet.apiserver.status_error import StatusError, bad_request, unsupported_media
 
 JSON = "application/json"
@@ -111,10 +112,7 @@ def _of_yaml(body: bytes) -> Any:
         # Clients say YAML and send JSON, which is YAML and is read a hundred times faster.
         with contextlib.suppress(msgspec.DecodeError):
             return _of_json(body)
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    value = yaml.load(body, Loader=loader)
+    value = loaded(body)
     if b"*" in body and _written_out(value, {}) > ALIAS_LIMIT:
         raise ValueError("yaml: document contains excessive aliasing")
     return value

@@ -16,6 +16,7 @@ from rayfleet.apiserver.pod_defaults import begin_pod, default_pod
 from rayfleet.apiserver.pod_rules import check_pod
 from rayfleet.apiserver.pod_shape import JOB, POD
 from rayfleet.apiserver.record import Obj
+from rayfleet.apiserver.rest_shapes import SHAPES
 from rayfleet.apiserver.service import admit_service, begin_service, check_service, default_service
 from rayfleet.apiserver.setup_kinds import setup_kinds
 
@@ -226,6 +227,8 @@ def _kind(plural: str, name: str, group: str = "", **rest: Any) -> Kind:
     resource = f"{plural}.{group}" if group else plural
     tables = {"": TABLES[resource]} if resource in TABLES else {}
     rest.setdefault("admit", quota.admission(resource))
+    if name in SHAPES:
+        rest.setdefault("shape", SHAPES[name].prune)
     return Kind(group, "v1", plural, name, singular=name.lower(), tables=tables, **rest)
 
 

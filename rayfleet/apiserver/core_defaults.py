@@ -56,6 +56,8 @@ def default_endpoints(obj: Obj) -> None:
 
 
 def default_slice(obj: Obj) -> None:
+    obj.setdefault("endpoints", None)
+    obj.setdefault("ports", None)
     for port in obj.get("ports") or ():
         port.setdefault("protocol", "TCP")
         port.setdefault("name", "")
@@ -79,6 +81,7 @@ def default_policy(obj: Obj) -> None:
     for rule in [*(spec.get("ingress") or ()), *(spec.get("egress") or ())]:
         for port in rule.get("ports") or ():
             port.setdefault("protocol", "TCP")
+    spec.setdefault("podSelector", {})
     spec.setdefault("policyTypes", ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"])
 
 

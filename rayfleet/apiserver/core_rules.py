@@ -70,9 +70,14 @@ def check_claim(obj: Obj, old: Obj | None) -> list[Cause]:
     return causes
 
 
+_ADDRESSES = ("FQDN", "IPv4", "IPv6")
+
+
 def check_slice(obj: Obj, old: Obj | None) -> list[Cause]:
     if not obj.get("addressType"):
         return [required("addressType")]
+    if obj["addressType"] not in _ADDRESSES:
+        return [not_supported("addressType", obj["addressType"], _ADDRESSES)]
     causes = []
     for index, endpoint in enumerate(obj.get("endpoints") or ()):
         for number, address in enumerate(endpoint.get("addresses") or ()):
@@ -83,8 +88,10 @@ def check_slice(obj: Obj, old: Obj | None) -> list[Cause]:
 
 def check_ingress(obj: Obj, old: Obj | None) -> list[Cause]:
     spec = obj.get("spec") or {}
-    if not spec.get("rules") and not spec.get("defaultBackend"):
+    if not spec.get("rules") and spec.get("defaultBackend") is None:
         return [invalid_value("spec", None, "either `defaultBackend` or `rules` must be specified")]
+    if (backend := spec.get("defaultBackend")) is not None and not backend.get("service") and not backend.get("resource"):
+        return [invalid_value("spec.defaultBackend", "", "resource or service backend is required")]
     hosts = [(index, rule.get("host")) for index, rule in enumerate(spec.get("rules") or ()) if rule.get("host")]
     return [cause for index, host in hosts for cause in check_name(f"spec.rules[{index}].host", host.removeprefix("*."), "subdomain")]
 

@@ -18,12 +18,20 @@ def printer_table(definitions: list[Obj] | None) -> Table:
     if not definitions:
         return DEFAULT
     columns = [NAME, *(_column(definition) for definition in definitions)]
-    paths = [(JsonPath(definition["jsonPath"]), definition.get("type", "string")) for definition in definitions]
+    paths = [(_path(definition["jsonPath"]), definition.get("type", "string")) for definition in definitions]
 
     def cells(obj: Obj, now: float) -> list[Any]:
-        return [obj["metadata"]["name"], *(_cell(path.find(obj), type_, now) for path, type_ in paths)]
+        return [obj["metadata"]["name"], *(_cell(path.find(obj) if path else [], type_, now) for path, type_ in paths)]
 
     return Table(tuple(columns), cells)
+
+
+def _path(text: str) -> JsonPath | None:
+    """None for one that is not understood here: its column stays empty."""
+    try:
+        return JsonPath(text)
+    except ValueError:
+        return None
 
 
 def _column(definition: Obj) -> Column:

@@ -8,6 +8,7 @@ from typing import Any
 from rayfleet.apiserver.metadata import check_name
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.schema import fault
+from rayfleet.apiserver.schema_types import check_types
 from rayfleet.apiserver.status_error import Cause, invalid_value, not_supported, required
 from rayfleet.apiserver.structural import check_schema
 
@@ -103,6 +104,7 @@ def _check_parts(versions: list[Obj]) -> list[Cause]:
     for index, version in enumerate(versions):
         path = f"spec.versions[{index}]"
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        check_types(schema)
         if not isinstance(schema, dict):
             causes.append(required(f"{path}.schema.openAPIV3Schema"))
         elif index == 0 or not shared["schema"]:
@@ -137,7 +139,19 @@ def _check_subresources(subresources: Obj, path: str) -> Iterator[Cause]:
             yield required(f"{path}.scale.{name}")
 
 
-_PARTS: dict[str, Any] = {"subresources": _check_subresources, "additionalPrinterColumns": _check_columns}
+def _check_selectable(fields: list[Obj], path: str) -> Iterator[Cause]:
+    for index, field in enumerate(fields):
+        text = field.get("jsonPath") or ""
+        wrong = "array notation is not allowed" if "[" in text else "" if text.strip(".") else "unexpected end of JSON path"
+        if wrong:
+            yield invalid_value(f"{path}[{index}].jsonPath", text, f"is an invalid path: {wrong}")
+
+
+_PARTS: dict[str, Any] = {
+    "selectableFields": _check_selectable,
+    "subresources": _check_subresources,
+    "additionalPrinterColumns": _check_columns,
+}
 
 
 def _shown(version: Obj) -> Obj:

@@ -20,7 +20,7 @@ _ASKED = {"requests": "defaultRequest", "limits": "default"}
 
 def default_range(obj: Obj) -> None:
     """Of a container: what it may have at most it gets, and what it gets it asks for (pkg/apis/core/v1/defaults.go)."""
-    for limit in (obj.get("spec") or {}).get("limits") or ():
+    for limit in obj.setdefault("spec", {}).setdefault("limits", None) or ():
         for member in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
             if member in limit:
                 limit[member] = {name: str(parse(value)) for name, value in limit[member].items()}

@@ -75,6 +75,8 @@ ORDER = (
 
 
 KNOWN = frozenset({*ORDER, "selfLink"})
+_OWNER = ("apiVersion", "kind", "name", "uid")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 
 
 def timestamp(now: float) -> str:
@@ -95,12 +97,15 @@ def tidied(meta: Obj) -> Obj:
             raise bad_request(f"json: cannot unmarshal {kind} into Go struct field ObjectMeta.metadata.{name} of type string")
     for name in ("labels", "annotations"):
         _check_strings(name, meta.get(name))
-    for name in ("ownerReferences", "finalizers"):
-        if not isinstance(meta.get(name) or [], list):
+    for name, type_ in (("ownerReferences", dict), ("finalizers", str), ("managedFields", dict)):
+        if (items := meta.get(name)) is not None and not (isinstance(items, list) and all(isinstance(each, type_) for each in items)):
             raise bad_request(f"json: cannot unmarshal into Go struct field ObjectMeta.metadata.{name}")
     for owner in meta.get("ownerReferences") or ():
-        if not isinstance(owner, dict) or not isinstance(owner.get("uid", ""), str):
+        if not all(isinstance(owner.get(name) or "", str) for name in _OWNER):
             raise bad_request("json: cannot unmarshal into Go struct field ObjectMeta.metadata.ownerReferences of type v1.OwnerReference")
+    for name in ("creationTimestamp", "deletionTimestamp"):
+        if (time_ := meta.get(name)) is not None and not (isinstance(time_, str) and _TIME.match(time_)):
+            raise bad_request(f'parsing time "{time_}" as "2006-01-02T15:04:05Z07:00": cannot parse "{time_}" as "2006"')
     return {name: meta[name] for name in ORDER if meta.get(name) not in (None, "", {}, [])}
 
 
@@ -163,8 +168,11 @@ def check_label(path: str, key: str, value: str) -> list[Cause]:
 
 def check_new_finalizers(old: Obj, new: Obj) -> list[Cause]:
     """A dying object takes no further finalizers."""
-    added = [name for name in new.get("finalizers", ()) if name not in old.get("finalizers", ())]
-    if not added or "deletionTimestamp" not in old:
+    if "deletionTimestamp" not in old:
+        return []
+    known = set(old.get("finalizers", ()))
+    added = [name for name in new.get("finalizers", ()) if name not in known]
+    if not added:
         return []
     listed = ", ".join(f'"{name}"' for name in added)
     text = f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed}}}"

@@ -59,10 +59,11 @@ def _operate(document: dict[str, Any], operation: dict[str, Any]) -> None:
         _test(document, path, operation.get("value"))
     elif op in ("copy", "move"):
         source = _pointer(str(operation.get("from", "")))
-        value = copy.deepcopy(_get(document, source))
+        value = _get(document, source)
         if op == "move":
+            # What is moved is nowhere else: there is nothing to copy.
             _remove(document, source)
-        _add(document, path, value)
+        _add(document, path, copy.deepcopy(value) if op == "copy" else value)
     else:
         raise patch_refused()
 

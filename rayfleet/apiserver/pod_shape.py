@@ -9,10 +9,17 @@ TYPES: dict[str, dict[str, str]] = {
     "Job": {"apiVersion": "s", "kind": "s", "metadata": "*", "spec": "JobSpec", "status": "*"},
     "JobSpec": {
         "parallelism": "I", "completions": "I", "activeDeadlineSeconds": "I", "backoffLimit": "I", "backoffLimitPerIndex": "I",
-        "maxFailedIndexes": "I", "selector": "o", "manualSelector": "B", "template": "PodTemplateSpec", "ttlSecondsAfterFinished": "I",
-        "completionMode": "S", "suspend": "B", "podFailurePolicy": "o", "podReplacementPolicy": "S", "managedBy": "S", "successPolicy": "o",
+        "maxFailedIndexes": "I", "selector": "LabelSelector", "manualSelector": "B", "template": "PodTemplateSpec",
+        "ttlSecondsAfterFinished": "I", "completionMode": "S", "suspend": "B", "podFailurePolicy": "o", "podReplacementPolicy": "S",
+        "managedBy": "S", "successPolicy": "o",
     },
-    "PodTemplateSpec": {"metadata": "o", "spec": "PodSpec"},
+    "PodTemplateSpec": {"metadata": "ObjectMeta", "spec": "PodSpec"},
+    "LabelSelector": {"matchLabels": "{S", "matchExpressions": "[o"},
+    "ObjectMeta": {
+        "name": "s", "generateName": "s", "namespace": "s", "labels": "{S", "annotations": "{S", "finalizers": "[S",
+        "ownerReferences": "[o", "creationTimestamp": "S", "deletionTimestamp": "S", "deletionGracePeriodSeconds": "I",
+        "resourceVersion": "s", "uid": "s", "generation": "i", "selfLink": "s", "managedFields": "[o",
+    },
     "PodSpec": {
         "volumes": "[Volume", "initContainers": "[Container", "containers": "[Container", "ephemeralContainers": "[o", "restartPolicy": "s",
         "terminationGracePeriodSeconds": "I", "activeDeadlineSeconds": "I", "dnsPolicy": "s",

@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 
@@ -18,6 +19,8 @@ from rayfleet.apiserver.bootstrap import open_api
 from rayfleet.apiserver.http import BODY_SECONDS, Http
 from rayfleet.apiserver.store import Store
 
+LONGEST_LINE = 1 << 18
+"""bytes of a URL, or a header: a selector may name many"""
 STATE_FILE, KEY_FILE = "state.sqlite", "service-account.key"
 
 
@@ -63,7 +66,8 @@ async def serve(settings: ApiServerSettings, *, ready: Callable[[], None] = lamb
         store.journal.keep_copy()
     server = ApiServer(api.store, tokens=Tokens(settings.tokens), api=api)
     # Kubernetes reads no compressed bodies, and a small one can become a large one.
-    quiet = {"access_log": None, "handler_cancellation": True, "auto_decompress": False}
+    quiet: dict[str, Any] = {"access_log": None, "handler_cancellation": True, "auto_decompress": False}
+    quiet |= {"max_line_size": LONGEST_LINE, "max_field_size": LONGEST_LINE}
     runner = web.AppRunner(server.app(), shutdown_timeout=2.0, **quiet)
     await runner.setup()
     stop = asyncio.Event()

@@ -109,10 +109,14 @@ def _check_volume(obj: Obj) -> list[Cause]:
     if not spec.get("accessModes"):
         causes.append(required("spec.accessModes"))
     if not spec.get("capacity"):
-        causes += [required("spec.capacity"), not_supported("spec.capacity", None, ("storage",))]
+        causes.append(required("spec.capacity"))
+    if "storage" not in (spec.get("capacity") or {}):
+        causes.append(not_supported("spec.capacity", spec.get("capacity"), ("storage",)))
     plain = {"accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy", "storageClassName"}
     if not set(spec) - plain - {"volumeMode", "volumeAttributesClassName"}:
         causes.append(required("spec", "must specify a volume type"))
+    if isinstance(place := spec.get("hostPath"), dict) and not place.get("path"):
+        causes.append(required("spec.hostPath.path"))
     return causes
 
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 from rayfleet.apiserver.shape import Shape
 
 _TOP = {"apiVersion": "s", "kind": "s", "metadata": "*"}
+_SOURCES = (
+    "local", "nfs", "csi", "iscsi", "fc", "cephfs", "rbd", "glusterfs", "cinder", "flexVolume", "flocker", "azureFile",
+    "azureDisk", "vsphereVolume", "quobyte", "portworxVolume", "scaleIO", "storageos", "photonPersistentDisk", "awsElasticBlockStore",
+    "gcePersistentDisk",
+)  # fmt: skip
 _MATCH = {
     "Match": {
         "namespaceSelector": "o", "objectSelector": "o", "resourceRules": "[Rule", "excludeResourceRules": "[Rule", "matchPolicy": "S",
@@ -17,7 +22,15 @@ _KINDS: dict[str, dict[str, dict[str, str]]] = {
         "Spec": {"limits": "[Item"},
         "Item": {"type": "S", "max": "{q", "min": "{q", "default": "{q", "defaultRequest": "{q", "maxLimitRequestRatio": "{q"},
     },
-    "PersistentVolume": {"PersistentVolume": {**_TOP, "spec": "o", "status": "*"}},
+    "PersistentVolume": {
+        "PersistentVolume": {**_TOP, "spec": "PersistentVolumeSpec", "status": "*"},
+        "PersistentVolumeSpec": {
+            "capacity": "{q", "accessModes": "[S", "persistentVolumeReclaimPolicy": "s", "storageClassName": "s", "mountOptions": "[S",
+            "volumeMode": "S", "volumeAttributesClassName": "S", "nodeAffinity": "o", "claimRef": "o", **dict.fromkeys(_SOURCES, "o"),
+            "hostPath": "HostPathVolumeSource",
+        },
+        "HostPathVolumeSource": {"path": "S", "type": "S"},
+    },
     "StorageClass": {
         "StorageClass": {
             **_TOP, "provisioner": "S", "parameters": "{S", "reclaimPolicy": "S", "mountOptions": "[S", "allowVolumeExpansion": "B",
@@ -31,7 +44,8 @@ _KINDS: dict[str, dict[str, dict[str, str]]] = {
     },
     "PodDisruptionBudget": {
         "PodDisruptionBudget": {**_TOP, "spec": "Spec", "status": "*"},
-        "Spec": {"minAvailable": "x", "selector": "o", "maxUnavailable": "x", "unhealthyPodEvictionPolicy": "S"},
+        "LabelSelector": {"matchLabels": "{S", "matchExpressions": "[o"},
+        "Spec": {"minAvailable": "x", "selector": "LabelSelector", "maxUnavailable": "x", "unhealthyPodEvictionPolicy": "S"},
     },
     "ValidatingAdmissionPolicy": {
         "ValidatingAdmissionPolicy": {**_TOP, "spec": "Spec", "status": "*"},

@@ -41,11 +41,13 @@ class Shape:
 
     Notation of a type: s string, i integer, b boolean (left out when empty, zero, false; as capitals they are kept, as Go's pointers are),
     q quantity, x integer or string, o an object of any fields, * anything, {T a map from strings, [T a list, else the name of a type.
+    `sparse`: empty lists and maps are left out.
     """
 
-    def __init__(self, types: Types, root: str) -> None:
+    def __init__(self, types: Types, root: str, *, sparse: bool = True) -> None:
         self._types = types
         self._root = root
+        self._sparse = sparse
 
     def prune(self, obj: Obj) -> list[str]:
         """Drops unknown fields and nulls in place; returns the paths of the unknown. Raises 400 for a wrong type."""
@@ -65,7 +67,7 @@ class Shape:
                 del obj[name]
             else:
                 self._value(value, wanted, here, f"{type_}.{here}", unknown)
-                if value in ([], {}) and wanted[0] in "[{":
+                if self._sparse and value in ([], {}) and wanted[0] in "[{":
                     del obj[name]
 
     def _value(self, value: Any, wanted: str, path: str, field: str, unknown: list[str]) -> None:
@@ -78,6 +80,8 @@ class Shape:
         elif wanted[0] == "{":
             self._require(isinstance(value, dict), value, "map[string]" + self._go(wanted[1:]), field)
             for key, member in value.items():
+                if member is None and wanted in ("{s", "{S"):
+                    value[key] = member = ""
                 self._value(member, wanted[1:], f"{path}.{key}", field, unknown)
                 if wanted == "{q":
                     value[key] = self._quantity(member)

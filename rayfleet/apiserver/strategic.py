@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from rayfleet.apiserver.status_error import StatusError
 
 MERGE_KEYS = {
@@ -74,20 +76,35 @@ def _merge_field(result: dict[str, Any], key: str, value: Any) -> None:
 
 def _merged_list(field: str, target: list[Any], patch: list[Any]) -> list[Any]:
     if field in PRIMITIVE_SETS:
-        return [item for item in patch if item not in target] + target
+        present = set(map(_identity, target))
+        return [item for item in patch if _identity(item) not in present] + target
     keys = MERGE_KEYS.get(field)
     if keys is None or not all(isinstance(item, dict) for item in patch):
         return patch
     if any(item.get("$patch") == "replace" for item in patch):
         return [_bare(item) for item in patch if item.get("$patch") != "replace"]
     merge_key = _merge_key(keys, [*target, *patch])
-    result = [dict(item) for item in target]
+    there = [dict(item) for item in target]
+    new: list[dict[str, Any] | None] = []
+    places: dict[Any, list[tuple[list[Any], int]]] = {}
+    for index, item in enumerate(there):
+        places.setdefault(_identity(item.get(merge_key)), []).append((there, index))
     # What is new comes before what was there, in the order of the patch.
-    for item in sorted(patch, key=lambda each: -patch.index(each)):
+    for item in reversed(patch):
         if merge_key not in item:
             raise StatusError(500, "", f"map: {go_text(item)} does not contain declared merge key: {merge_key}")
-        _merge_item(result, merge_key, item)
-    return result
+        found = places.setdefault(_identity(item[merge_key]), [])
+        if item.get("$patch") == "delete":
+            for items, index in found:
+                items[index] = None
+            found.clear()
+        elif found:
+            items, index = found[0]
+            items[index] = strategically_merged(items[index], item)
+        else:
+            found.append((new, len(new)))
+            new.append(strategically_merged({}, item))
+    return [item for item in (*reversed(new), *there) if item is not None]
 
 
 def _merge_key(keys: tuple[str, ...], items: Iterable[Any]) -> str:
@@ -96,22 +113,17 @@ def _merge_key(keys: tuple[str, ...], items: Iterable[Any]) -> str:
     return present[0] if present else keys[0]
 
 
-def _merge_item(result: list[dict[str, Any]], merge_key: str, item: dict[str, Any]) -> None:
-    found = [index for index, other in enumerate(result) if other.get(merge_key) == item[merge_key]]
-    if item.get("$patch") == "delete":
-        for index in reversed(found):
-            del result[index]
-    elif found:
-        result[found[0]] = strategically_merged(result[found[0]], item)
-    else:
-        result.insert(0, strategically_merged({}, item))
+def _identity(value: Any) -> Any:
+    """Equal for equal values, and fit to be looked up: lists are as long as their senders like."""
+    return msgspec.json.encode(value, order="sorted") if isinstance(value, (dict, list, bool)) else value
 
 
 def _apply_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> None:
     for key, values in patch.items():
         if key.startswith(_DELETE_FROM):
             field = key.removeprefix(_DELETE_FROM)
-            result[field] = [item for item in result.get(field, []) if item not in values]
+            doomed = set(map(_identity, values if isinstance(values, list) else ()))
+            result[field] = [item for item in result.get(field) or () if _identity(item) not in doomed]
     for key, values in patch.items():
         if key.startswith(_ORDER):
             field = key.removeprefix(_ORDER)
@@ -119,20 +131,21 @@ def _apply_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> Non
                 result[field] = _ordered(field, result[field], values)
 
 
-def _ordered(field: str, items: list[Any], order: list[Any]) -> list[Any]:
+def _ordered(field: str, items: list[Any], order: Any) -> list[Any]:
     """The elements named in `order` come in that order; the others keep their place behind their predecessor."""
     keys = MERGE_KEYS.get(field)
     merge_key = _merge_key(keys, [item for item in items if isinstance(item, dict)]) if keys else None
 
     def identity(item: Any) -> Any:
-        return item.get(merge_key) if isinstance(item, dict) and merge_key else item
+        return _identity(item.get(merge_key) if isinstance(item, dict) and merge_key else item)
 
-    wanted = [identity(item) for item in order]
+    wanted: dict[Any, int] = {}
+    for index, item in enumerate(order):
+        wanted.setdefault(identity(item), index)
     ranked: list[tuple[int, int, Any]] = []
     rank = -1
     for position, item in enumerate(items):
-        if identity(item) in wanted:
-            rank = wanted.index(identity(item))
+        rank = wanted.get(identity(item), rank)
         ranked.append((rank, position, item))
     return [item for _, _, item in sorted(ranked, key=lambda entry: entry[:2])]
 

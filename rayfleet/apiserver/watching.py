@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import msgspec
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from rayfleet.apiserver.call import Call
 from rayfleet.apiserver.form import partial, presented
@@ -120,7 +120,8 @@ async def watch(call: Call, watches: Watches, settled: Callable[[], Awaitable[No
     goes_on = _begin(call, subscription)
     # Registered before the first await, so that nothing is missed; nothing is sent before it is durable.
     response = web.StreamResponse(headers={"Content-Type": "application/json", "Cache-Control": "no-cache, private"})
-    response.enable_chunked_encoding()
+    if call.request.version >= HttpVersion11:
+        response.enable_chunked_encoding()
     call.api.store.watch(call.kind.resource, subscription)
     watches.open.add(subscription)
     try:

@@ -6,64 +6,20 @@ What is answered is compared with Kubernetes in tests/conformance (topic `hostil
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 import os
 import resource
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from aiohttp import web
 
-from rayfleet.apiserver.auth import Tokens
-from rayfleet.apiserver.bootstrap import open_api
-from rayfleet.apiserver.server import ApiServer
-from rayfleet.apiserver.store import Store
 from tests.apiserver.manifests import BOATS, CONFIGMAPS, DEFINITIONS, boats, configmap, pod
-from tests.apiserver.peer import APPLY, JSON_PATCH, Peer, take, until
+from tests.apiserver.peer import APPLY, JSON_PATCH, MERGE, STRATEGIC, Peer, take, until
+from tests.apiserver.place import ADMIN, place, request
 
-ADMIN = "the-admin"
 WATCHES = int(os.environ.get("RAYFLEET_WATCHES", "1000"))
 """5,000 take half a minute"""
-
-
-class Place:
-    def __init__(self, port: int) -> None:
-        self.port = port
-        self.peer = Peer(f"http://127.0.0.1:{port}", ADMIN)
-
-    async def opened(self, text: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        writer.write(text)
-        await writer.drain()
-        return reader, writer
-
-    async def serves(self) -> None:
-        """Somebody else, in a connection of their own."""
-        other = Peer(f"http://127.0.0.1:{self.port}", ADMIN)
-        assert (await other.get("/api/v1/namespaces/default")).status == 200
-        await other.close()
-
-
-@asynccontextmanager
-async def place(patience: float = 60.0) -> AsyncIterator[Place]:
-    api = open_api(Store())
-    server = ApiServer(api.store, tokens=Tokens({ADMIN: ("admin", ("system:masters",))}), api=api, patience=patience)
-    runner = web.AppRunner(server.app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1, auto_decompress=False)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
-    made = Place(runner.addresses[0][1])
-    try:
-        yield made
-    finally:
-        await made.peer.close()
-        await runner.cleanup()
-
-
-def request(length: int, *headers: str) -> bytes:
-    lines = [f"POST {CONFIGMAPS} HTTP/1.1", "Host: x", f"Authorization: Bearer {ADMIN}", f"Content-Length: {length}", *headers]
-    return "\r\n".join((*lines, "", "")).encode()
 
 
 async def test_a_body_that_never_ends_is_answered_and_nobody_waits() -> None:
@@ -224,3 +180,42 @@ async def test_thousands_of_idle_watches_and_a_writer() -> None:
             return (await there.peer.get("/api/v1/namespaces/default")).status == 200
 
         await until(still_served)
+
+
+LISTED = 30_000
+MOVES = [("data", "binaryData"), ("binaryData", "data")]
+
+
+@pytest.mark.parametrize(
+    ("path", "patch", "media"),
+    [
+        ("services/a", {"spec": {"ports": [{"port": n, "name": f"p{n}"} for n in range(LISTED)]}}, STRATEGIC),
+        ("services/a", {"spec": {"$setElementOrder/ports": [{"port": n} for n in range(LISTED)]}}, STRATEGIC),
+        ("configmaps/a", {"metadata": {"finalizers": [f"a/{n}" for n in range(LISTED)]}}, STRATEGIC),
+        ("configmaps/a", {"metadata": {"$deleteFromPrimitiveList/finalizers": [f"a/{n}" for n in range(LISTED)]}}, STRATEGIC),
+        ("configmaps/a", {"metadata": {"finalizers": [f"a/{n}" for n in range(LISTED)]}}, MERGE),
+        ("configmaps/a", [{"op": "move", "from": f"/{one}", "path": f"/{other}"} for one, other in MOVES * 2500], JSON_PATCH),
+    ],
+    ids=["ports", "order", "added", "deleted", "merged", "moved"],
+)
+async def test_long_patches_take_no_longer_than_they_are_long(path: str, patch: Any, media: str) -> None:
+    """Where each element met each other, any of these took minutes."""
+    async with place() as there:
+        await there.peer.create("/api/v1/namespaces/default/services", {"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}})
+        numbers = range(LISTED)
+        many = {"metadata": {"name": "a", "finalizers": [f"a/x{n}" for n in numbers]}, "data": {f"k{n}": "" for n in numbers}}
+        assert (await there.peer.create(CONFIGMAPS, many)).status == 201
+        answer = await there.peer.patch(f"/api/v1/namespaces/default/{path}", patch, media)
+        assert answer.status in (200, 422), answer
+
+
+@pytest.mark.parametrize(
+    "token", ['["",99999999999999999999,""]', '["x/1/u",0,"a"]', '["",-1,""]', "[null,1,2]", '{"a":1}', '["",5,"a"]', "["]
+)
+async def test_forged_continue_tokens_give_no_more_than_their_forger_may_see(token: str) -> None:
+    async with place() as there:
+        await there.peer.create(CONFIGMAPS, configmap("b"))
+        forged = base64.urlsafe_b64encode(token.encode()).decode()
+        answer = await there.peer.get(f"{CONFIGMAPS}?limit=1&continue={forged}")
+        assert answer.status in (200, 400, 410)
+        assert answer.status != 200 or [each["metadata"]["name"] for each in answer.body["items"]] in ([], ["b"])

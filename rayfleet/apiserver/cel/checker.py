@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rayfleet.apiserver.cel.functions import GLOBAL, LIBRARIES, MEMBERS, OPAQUE, called
-from rayfleet.apiserver.cel.syntax import Expression, marked, parse
+from rayfleet.apiserver.cel.syntax import Expression, marked, parse, unbounded
 from rayfleet.apiserver.cel.types import (
     BOOL,
     BYTES,
@@ -37,7 +37,10 @@ class Misfit(Exception):
 
 def check(text: str, names: Names) -> Type:
     """The type of what an expression gives. Raises Misfit; syntax.Unreadable for what is not read here."""
-    return _Checker(text).of(parse(text), names)
+    try:
+        return _Checker(text).of(parse(text), names)
+    except RecursionError:
+        raise unbounded("max recursion depth exceeded") from None
 
 
 class _Checker:

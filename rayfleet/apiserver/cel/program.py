@@ -9,7 +9,7 @@ from typing import Any
 from rayfleet.apiserver.cel import library
 from rayfleet.apiserver.cel.comprehension import MACROS, decided, ranged
 from rayfleet.apiserver.cel.members import chosen, has_member, item, member
-from rayfleet.apiserver.cel.syntax import Expression, Unreadable, parse
+from rayfleet.apiserver.cel.syntax import Expression, parse, unbounded
 from rayfleet.apiserver.cel.values import (
     NONE,
     Budget,
@@ -41,7 +41,7 @@ class Program:
         try:
             self._run = compiled(parse(text))
         except RecursionError:
-            raise Unreadable("expression recursion limit exceeded") from None
+            raise unbounded("max recursion depth exceeded") from None
 
     def execute(self, names: Mapping[str, Any], budget: Budget | None = None) -> Any:
         """Raises Failure."""

@@ -25,6 +25,10 @@ _BEGINNINGS = "'[', '{', '(', ')', '.', '-', '!', 'true', 'false', 'null', NUM_F
 """what an operand may begin with"""
 
 
+LONGEST = 100_000
+"""code points of an expression, as in cel-go"""
+
+
 class Unreadable(Exception):
     """Not CEL. The text is a whole error with the place in the expression marked."""
 
@@ -34,6 +38,11 @@ def marked(text: str, at: int, why: str) -> str:
     line = text.count("\n", 0, at) + 1
     column = at - (text.rfind("\n", 0, at) + 1)
     return f"ERROR: <input>:{line}:{column + 1}: {why}\n | {text.split(chr(10))[line - 1]}\n | {'.' * column}^"
+
+
+def unbounded(why: str) -> Unreadable:
+    """Too large as a whole."""
+    return Unreadable(f"ERROR: <input>:-1:0: {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +71,13 @@ class Expression:
 
 def parse(text: str) -> Expression:
     """Raises Unreadable."""
+    if len(text) > LONGEST:
+        raise unbounded(f"expression code point size exceeds limit: size: {len(text)}, limit {LONGEST}")
     parser = _Parser(text, _tokens(text))
-    found = parser.expression()
+    try:
+        found = parser.expression()
+    except RecursionError:
+        raise unbounded("expression recursion limit exceeded: 250") from None
     if parser.token.kind != "end":
         raise parser.misread(f"extraneous input '{parser.token.text}' expecting <EOF>")
     return found
@@ -79,6 +93,15 @@ def _tokens(text: str) -> list[Token]:
             tokens.append(Token(str(found.lastgroup), found[0], at))
         at = found.end()
     return [*tokens, Token("end", "", at)]
+
+
+def _balanced(operands: list[Expression], signs: list[Token]) -> Expression:
+    """Long chains of && and || become trees that are not deep."""
+    if not signs:
+        return operands[0]
+    middle = len(signs) // 2
+    sides = _balanced(operands[: middle + 1], signs[:middle]), _balanced(operands[middle + 1 :], signs[middle + 1 :])
+    return Expression("call", f"_{signs[middle].text}_", signs[middle].at, None, sides)
 
 
 class _Parser:
@@ -116,21 +139,29 @@ class _Parser:
     def binary(self, level: int) -> Expression:
         if level == len(_LEVELS):
             return self.unary()
-        left = self.binary(level + 1)
+        operands, signs = [self.binary(level + 1)], []
         while self.token.text in _LEVELS[level] and self.token.kind in ("sign", "name"):
-            sign = self.take()
-            name = "@in" if sign.text == "in" else f"_{sign.text}_"
-            left = Expression("call", name, sign.at, None, (left, self.binary(level + 1)))
+            signs.append(self.take())
+            operands.append(self.binary(level + 1))
+        if level < 2:
+            return _balanced(operands, signs)
+        left = operands[0]
+        for sign, right in zip(signs, operands[1:], strict=True):
+            left = Expression("call", "@in" if sign.text == "in" else f"_{sign.text}_", sign.at, None, (left, right))
         return left
 
     def unary(self) -> Expression:
         if self.token.kind == "sign" and self.token.text in ("!", "-"):
             sign = self.take()
+            while self.found(sign.text):
+                # Two of them are none.
+                if not self.found(sign.text):
+                    return self.member()
             if sign.text == "-" and self.token.kind in ("int", "double"):
                 # The least number of all has no positive one to be made of.
                 token = self.take()
                 return self.member(Expression("literal", token.kind, token.at, value=number(token.kind, "-" + token.text)))
-            return Expression("call", f"{sign.text}_", sign.at, None, (self.unary(),))
+            return Expression("call", f"{sign.text}_", sign.at, None, (self.member(),))
         return self.member()
 
     def member(self, value: Expression | None = None) -> Expression:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.conformance.case import APPLY, JSON_PATCH, case, get, patch, post
 from tests.conformance.cases import manifests as m
+from tests.conformance.definitions import OPEN, definition
 
 MANY = 20_000
 """objects in one another: more than Go takes"""
@@ -31,6 +32,60 @@ def copies(count: int) -> list[dict[str, Any]]:
     """Each doubles what there is."""
     return [{"op": "copy", "from": "/data", "path": "/data/x"}] * count
 
+
+def asked(name: str, *changes: Any) -> Any:
+    """A definition with something in it that is not what it should be: `changes` are (where, what)."""
+    bodies = []
+    for number, (where, what) in enumerate(changes):
+        body = definition("land.example", f"odds{number}", "Odd", schema={"type": "object", "properties": {"spec": OPEN}})
+        place: Any = body["spec"] if where and where[0] in ("names", "scope", "group", "conversion") else body["spec"]["versions"][0]
+        for step in where[:-1]:
+            place = place.setdefault(step, {})
+        place[where[-1]] = what
+        bodies.append(post(f"{m.DEFINITIONS}?dryRun=All", body))
+    return case(name, *bodies)
+
+
+def ruled(rule: str) -> tuple[tuple[str, ...], Any]:
+    field = {"type": "string", "maxLength": 5, "x-kubernetes-validations": [{"rule": rule}]}
+    return SCHEMA, {"type": "object", "properties": {"a": field}}
+
+
+def column(path: str) -> tuple[tuple[str, ...], Any]:
+    return ("additionalPrinterColumns",), [{"name": "a", "type": "string", "jsonPath": path}]
+
+
+def mistyped(name: str, path: str, *fields: str, values: tuple[Any, ...] = (5, "x", [5], {"a": 5})) -> Any:
+    """Each field of a kind with values that it cannot have."""
+    bodies = []
+    for field in fields:
+        for value in values:
+            body: Any = {"metadata": {"name": "mistyped"}}
+            place = body
+            for step in field.split(".")[:-1]:
+                place = place.setdefault(step, {})
+            place[field.split(".")[-1]] = value
+            bodies.append(post(f"{path}?dryRun=All", body))
+    return case(name, *bodies)
+
+
+SCHEMA = ("schema", "openAPIV3Schema")
+NETWORK = "/apis/networking.k8s.io/v1/namespaces/${ns}"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+PATHS = (
+    ".",
+    ".spec[*]",
+    ".spec..a",
+    ".spec[1:2]",
+    ".spec['a','b']",
+    ".spec[?(@.a>1)]",
+    ".a[",
+    ".\\",
+    ".spec.*",
+    ".spec[-1]",
+    ".a[99999999999999999999]",
+    "spec",
+)
 
 CASES = [
     case(
@@ -76,5 +131,127 @@ CASES = [
         patch(f"{m.CONFIGMAPS}/grows", copies(40), JSON_PATCH),
         patch(f"{m.CONFIGMAPS}/grows", copies(10_001), JSON_PATCH),
         get(f"{m.CONFIGMAPS}/grows"),
+    ),
+    case(
+        "odd-yaml",
+        *(
+            post(m.CONFIGMAPS, text.encode(), media="application/yaml")
+            for text in (
+                "metadata: {name: y0}\ndata: {1: a, true: b, 1.5: c}",
+                "metadata: {name: y1}\ndata: {a: 2026-01-01}",
+                "metadata: {name: y2}\ndata: {a: !!binary aGk=}",
+                "metadata: {name: y3}\ndata: {a: .nan}",
+                "metadata: {name: y4}\ndata: !!set {a, b}",
+                "metadata: {name: y5}\n---\nmetadata: {name: y6}\n",
+                "metadata: {name: y7}\ndata: {a: yes, b: on, c: ~, d: 0o7}",
+                "metadata: {name: y8, labels: {a: 1:30}}",
+                "metadata: {name: y9}\ndata: {? [a] : b}",
+                "metadata: &m {name: y11}\ndata: {<<: {b: c}, a: b}",
+                "metadata: {name: y12}\ndata: {a: !odd b}",
+                "metadata: {name: y13}\ndata: {a: \t}",
+                "{metadata: {name: y14}, data: {a: 'b'}}",
+                "--- # nothing\n",
+            )
+        ),
+    ),
+    case(
+        "authorization-of-odd-bytes",
+        get(m.PODS, headers={"Authorization": "Bearer \xff\xfe"}),
+        get(m.PODS, headers={"Authorization": "Bearer"}),
+    ),
+    asked("columns-that-lead-nowhere", *map(column, PATHS)),
+    asked(
+        "rules-without-an-end",
+        ruled("self == 'a'" + " || self == 'a'" * 8_000),
+        ruled("(" * 300 + "true" + ")" * 300),
+        ruled("!" * 300 + "true"),
+        ruled("-" * 300 + "1 < 2"),
+        ruled("[" * 50 + "]" * 50 + ".size() == 1"),
+        ruled("self" + ".trim()" * 2_000 + " == 'a'"),
+        ruled("1" + " + 1" * 2_000 + " > 0"),
+        ruled("[" + "1," * 20_000 + "1].size() > 1"),
+    ),
+    asked(
+        "definitions-mistyped",
+        (("schema",), 1),
+        (SCHEMA, 1),
+        *(
+            ((*SCHEMA, name), value)
+            for name, value in (
+                ("type", 1),
+                ("properties", 1),
+                ("properties", {"a": 1}),
+                ("items", [1]),
+                ("required", 1),
+                ("required", [1]),
+                ("enum", 1),
+                ("pattern", 1),
+                ("maximum", "x"),
+                ("maxLength", "x"),
+                ("format", 5),
+                ("nullable", "x"),
+                ("allOf", 5),
+                ("allOf", [5]),
+                ("not", 5),
+                ("additionalProperties", 5),
+                ("x-kubernetes-validations", 1),
+                ("x-kubernetes-validations", [{"rule": 1}]),
+                ("x-kubernetes-list-map-keys", 5),
+                ("x-kubernetes-preserve-unknown-fields", "x"),
+            )
+        ),
+        (("additionalPrinterColumns",), 1),
+        (("additionalPrinterColumns",), [1]),
+        (("subresources",), 1),
+        (("subresources",), {"scale": 1}),
+        (("subresources",), {"status": 1}),
+        (("selectableFields",), [1]),
+        (("selectableFields",), [{"jsonPath": "."}]),
+        (("selectableFields",), [{"jsonPath": ".spec[*]"}]),
+        (("names", "shortNames"), 5),
+        (("names", "kind"), 5),
+        (("conversion",), 5),
+        (("scope",), 5),
+    ),
+    mistyped("roles-mistyped", m.ROLES, "rules"),
+    mistyped("bindings-mistyped", m.BINDINGS, "subjects", "roleRef"),
+    mistyped("endpoints-mistyped", f"{m.NS}/endpoints", "subsets"),
+    mistyped("slices-mistyped", m.SLICES, "endpoints", "ports", "addressType"),
+    mistyped(
+        "ingresses-mistyped", f"{NETWORK}/ingresses", "spec", "spec.rules", "spec.tls", "spec.defaultBackend", "spec.ingressClassName"
+    ),
+    mistyped(
+        "network-policies-mistyped",
+        f"{NETWORK}/networkpolicies",
+        "spec",
+        "spec.podSelector",
+        "spec.ingress",
+        "spec.egress",
+        "spec.policyTypes",
+    ),
+    mistyped("nodes-mistyped", "/api/v1/nodes", "spec", "spec.taints", "status", "status.capacity", "status.conditions"),
+    mistyped(
+        "jobs-mistyped",
+        m.JOBS,
+        "spec.template",
+        "spec.template.metadata",
+        "spec.template.metadata.labels",
+        "spec.selector",
+        "spec.parallelism",
+    ),
+    mistyped("claims-mistyped", f"{m.NS}/persistentvolumeclaims", "spec", "spec.accessModes", "spec.resources", "spec.selector"),
+    mistyped("leases-mistyped", "/apis/coordination.k8s.io/v1/namespaces/${ns}/leases", "spec", "spec.holderIdentity", "spec.renewTime"),
+    mistyped("volumes-mistyped", "/api/v1/persistentvolumes", "spec", "spec.capacity", "spec.accessModes", "spec.hostPath"),
+    mistyped("accounts-mistyped", m.ACCOUNTS, "secrets", "imagePullSecrets", "automountServiceAccountToken"),
+    mistyped("events-mistyped", m.EVENTS, "involvedObject", "source", "count", "series"),
+    mistyped("limits-mistyped", f"{m.NS}/limitranges", "spec", "spec.limits"),
+    mistyped("budgets-mistyped", "/apis/policy/v1/namespaces/${ns}/poddisruptionbudgets", "spec", "spec.selector", "spec.minAvailable"),
+    mistyped(
+        "metadata-mistyped",
+        m.CONFIGMAPS,
+        *(
+            f"metadata.{name}"
+            for name in ("labels", "annotations", "finalizers", "ownerReferences", "generateName", "managedFields", "creationTimestamp")
+        ),
     ),
 ]
