@@ -11,8 +11,10 @@ def selects(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bo
     """The empty selector chooses everything, no selector nothing."""
     if selector is None:
         return False
-    exact = all(labels.get(name) == value for name, value in (selector.get("matchLabels") or {}).items())
-    return exact and all(meets(term, labels) for term in selector.get("matchExpressions") or ())
+    exact = selector.get("matchLabels")
+    if exact and not exact.items() <= labels.items():
+        return False
+    return all(meets(term, labels) for term in selector.get("matchExpressions") or ())
 
 
 def meets(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

@@ -54,4 +54,4 @@ def narrowed(rule: Mapping[str, Any], labels: Mapping[str, str]) -> Mapping[str,
         for key in rule.get(field) or ()
         if key in labels
     ]
-    return {**selector, "matchExpressions": [*(selector.get("matchExpressions") or ()), *more]}
+    return {**selector, "matchExpressions": [*(selector.get("matchExpressions") or ()), *more]} if more else selector

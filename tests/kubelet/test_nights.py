@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rayfleet.api.meta import PODS
-from rayfleet.kubelet import sandbox
+from rayfleet.kubelet import ending, sandbox
 from rayfleet.kubelet.attempt import Attempt
 from rayfleet.kubelet.worker import Worker
 from tests.kubelet.namespaces import command_line, shims
@@ -86,6 +86,7 @@ async def test_a_damaged_record_keeps_no_kubelet_from_starting(bare_world: World
 
 async def test_a_process_that_cannot_be_killed_holds_up_no_pod(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "HANGS_AFTER", 0.3)
+    monkeypatch.setattr(ending, "KILLED_IN", 0.3)
     await world.apply(pod(["sleep", "1000"]))
     await world.becomes_ready()
     (pid,) = [pid for pid in shims(world.settings.state) if command_line(pid).startswith(b"sleep")]

@@ -117,7 +117,7 @@ RULES = st.sampled_from([apart("x"), apart("x", ZONE), apart("y"), near("x"), ne
 PODS = st.lists(st.tuples(RULES, st.sampled_from("xy")), min_size=1, max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(PODS)
 def test_whatever_is_asked_for_no_two_pods_that_shun_each_other_share_a_place_and_nothing_is_lopsided(
     asked_for: list[tuple[dict[str, Any], str]],
