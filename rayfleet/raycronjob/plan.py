@@ -57,6 +57,8 @@ def decided(observed: Observed) -> Plan:
     removals = [remove(job, "the history is longer than its limit") for job in policy.surplus(cron.metadata, jobs)]
     if cron.spec.suspend:
         return Plan(allowed(observed, removals))
+    if dated_ahead(cron, jobs, observed.now):
+        return Plan(allowed(observed, removals), StatusWrite(*counted_anew(cron, observed.now)), requeue_after=0.0)
     due = due_at(observed, cron)
     if due is not None and any(job.metadata.name == name_of(cron, due) for job in jobs):
         return Plan(allowed(observed, removals), StatusWrite(*written(cron, due)), requeue_after=0.0)
@@ -78,6 +80,12 @@ def since(cron: RayCronJob, now: float) -> float:
     """From when on times are due: the last one that was dealt with, or the creation; now, when a clock that was wrong wrote it."""
     text = cron.status.last_schedule_time or cron.metadata.creation_timestamp or "1970-01-01T00:00:00Z"
     return now if is_to_come(text, now) else parse_rfc3339(text)
+
+
+def dated_ahead(cron: RayCronJob, jobs: Sequence[RayJob], now: float) -> bool:
+    """Was the clock wrong that wrote the last time, and not ours, as times of the API's own would tell? Until then nothing would be due."""
+    made = [each.metadata.creation_timestamp for each in (cron, *jobs)]
+    return is_to_come(cron.status.last_schedule_time, now) and not any(is_to_come(time, now) for time in made)
 
 
 def due_at(observed: Observed, cron: RayCronJob) -> float | None:
@@ -158,6 +166,10 @@ def allowed(observed: Observed, actions: Sequence[Action]) -> tuple[Action, ...]
 
 def written(cron: RayCronJob, due: float) -> tuple[dict[str, Any], str, bool, str]:
     return {"lastScheduleTime": rfc3339(due)}, cron.metadata.resource_version, True, f"the job of {rfc3339(due)} is there"
+
+
+def counted_anew(cron: RayCronJob, now: float) -> tuple[dict[str, Any], str, bool, str]:
+    return {"lastScheduleTime": rfc3339(now)}, cron.metadata.resource_version, True, "a clock that was wrong dated the last time ahead"
 
 
 def next_look(observed: Observed, cron: RayCronJob) -> float | None:

@@ -123,6 +123,8 @@ ODDS: dict[Act, int] = {
             accidents.delay_watch: 3,
             accidents.repeat_events: 1,
             accidents.evict_pod: 1,
+            accidents.step_clock_forwards: 1,
+            accidents.step_clock_back: 1,
         },
     ),
 }

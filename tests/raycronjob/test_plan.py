@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from rayfleet.api.decode import decode
+from rayfleet.api.meta import ObjectMeta
 from rayfleet.api.raycronjob import RayCronJob
 from rayfleet.api.rayjob import RayJob
 from rayfleet.planning.actions import Create, Delete
@@ -161,8 +162,16 @@ def test_every_counts_from_the_last_one() -> None:
 
 
 def test_a_last_time_that_a_wrong_clock_wrote_does_not_stop_the_clockwork() -> None:
-    """What is dated a year ahead counts as now: the next time is due then, and not after a year."""
-    ahead = MADE + 365 * 86400.0
-    early = at(560, cron(last=ahead))
-    assert made(early) == [] and early.requeue_after == 10
-    assert made(at(1180, cron(last=MADE + 570))) == [name_at("2027-01-01T00:20:00Z")]
+    """What is dated a year ahead is put right: the next time is due then, and not after a year."""
+    found = at(560, cron(last=MADE + 365 * 86400.0))
+    assert not found.actions and found.status is not None
+    assert found.status.patch == {"lastScheduleTime": rfc3339(MADE + 560)}
+    assert at(560, cron(last=MADE + 560)).requeue_after == 10
+    assert made(at(571, cron(last=MADE + 560))) == [name_at("2027-01-01T00:10:00Z")]
+
+
+def test_by_a_clock_that_is_behind_nothing_is_done_twice() -> None:
+    """The API's own time, on a job, says which clock is wrong."""
+    just_made = msgspec.structs.replace(job("nightly-1"), metadata=ObjectMeta(name="nightly-1", creation_timestamp=rfc3339(MADE + 7200)))
+    found = at(3600, cron(last=MADE + 7200), just_made)
+    assert found.done
