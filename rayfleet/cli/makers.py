@@ -19,7 +19,7 @@ from rayfleet.api.validation.ray_cron_job import ALLOW
 from rayfleet.cli.situation import Unread, events_about, listed, read_pods, read_situation, told, uid_of
 from rayfleet.diagnosis.cron_jobs import diagnose_cron_job
 from rayfleet.diagnosis.diagnose import PATIENCE, diagnose
-from rayfleet.diagnosis.finding import Diagnosis, Finding
+from rayfleet.diagnosis.finding import Diagnosis
 from rayfleet.diagnosis.jobs import ENDED, diagnose_job
 from rayfleet.diagnosis.maker import Maker
 from rayfleet.diagnosis.pods import of_pod
@@ -64,8 +64,8 @@ async def with_clusters(client: Client, found: Obj, maker: Maker, unread: Unread
     if isinstance(maker.object, RayJob) and (selected := maker.object.spec.cluster_selector.get(CLUSTER)):
         names.add(selected)
     diagnoses = await asyncio.gather(*(of_cluster(client, meta["namespace"], name) for name in sorted(names)))
-    submitter = await of_submitter(client, found, maker, unread)
-    return msgspec.structs.replace(maker, clusters=tuple(each for each in diagnoses if each is not None), submitter=tuple(submitter))
+    maker = await with_submitter(client, found, maker, unread)
+    return msgspec.structs.replace(maker, clusters=tuple(each for each in diagnoses if each is not None))
 
 
 async def of_cluster(client: Client, namespace: str, name: str) -> Diagnosis | None:
@@ -76,19 +76,22 @@ async def of_cluster(client: Client, namespace: str, name: str) -> Diagnosis | N
         return None
 
 
-async def of_submitter(client: Client, found: Obj, maker: Maker, unread: Unread) -> list[Finding]:
-    """What is wrong with the Pods of a job that still goes on."""
+async def with_submitter(client: Client, found: Obj, maker: Maker, unread: Unread) -> Maker:
+    """What is wrong with the Pods that submit a job that still goes on, or why there are none."""
     job = maker.object
     if not isinstance(job, RayJob) or job.status.job_deployment_status in ENDED:
-        return []
+        return maker
     meta = found["metadata"]
     made = [each for each in await listed(client, JOBS, meta["namespace"], unread) or () if is_owned(each, meta["uid"])]
     uids = {each["metadata"]["uid"] for each in made}
     pods = await listed(client, PODS, meta["namespace"], unread, labels=f"job-name={meta['name']}") or []
     own = [pod for pod in pods if any(is_owned(pod, uid) for uid in uids)]
+    if uids and not own:
+        said = await events_about(client, meta["namespace"], JOBS.kind, meta["name"], unread)
+        return msgspec.structs.replace(maker, events=(*maker.events, *(told(event) for event in said if uid_of(event) in uids)))
     states, events, logs = await read_pods(client, meta["namespace"], own, unread)
     whole = Situation(Cluster(maker.metadata), maker.now, states, tuple(events), logs)
-    return [finding for pod in states for finding in of_pod(whole, pod)]
+    return msgspec.structs.replace(maker, submitter=tuple(finding for pod in states for finding in of_pod(whole, pod)))
 
 
 def is_owned(child: Obj, uid: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from rayfleet.api.fault import Fault
-from rayfleet.api.meta import Condition, ObjectMeta
+from rayfleet.api.meta import JOBS, Condition, ObjectMeta
 from rayfleet.diagnosis.diagnose import IS_IT_RUNNING, PATIENCE
 from rayfleet.diagnosis.finding import Diagnosis, Finding, Step, clipped
 from rayfleet.diagnosis.refusals import FAULTS, OTHER, RECENT, event_step, meaning
@@ -100,8 +100,7 @@ def refused(maker: Maker) -> Iterator[Finding]:
     """What the API server lately did not take, in its own words."""
     seen = set()
     for event in sorted(maker.events, key=lambda each: each.time, reverse=True):
-        of_interest = event.reason.startswith("FailedTo") or event.reason in ("NameConflict", "NamespaceTerminating")
-        if not of_interest or event.about[0] != maker.object.kind or maker.age(event.time) > RECENT:
+        if not tells_refusal(maker, event) or maker.age(event.time) > RECENT:
             continue
         refusal, it = meaning(event.note)
         if refusal is OTHER and event.reason == "NameConflict":
@@ -110,6 +109,14 @@ def refused(maker: Maker) -> Iterator[Finding]:
             seen.add((refusal.problem, it))
             seen_as = refusal.seen.format(it=it).replace("the cluster", "it")
             yield Finding(refusal.problem, seen_as, maker.place, (event_step(event),), tuple(line.format(it=it) for line in refusal.advice))
+
+
+def tells_refusal(maker: Maker, event: Told) -> bool:
+    """Of an object that the operator makes for it, or of the Pod that Kubernetes makes for its submitter's Job?"""
+    if event.about[0] == JOBS.kind:
+        return event.reason == "FailedCreate"
+    of_interest = event.reason.startswith("FailedTo") or event.reason in ("NameConflict", "NamespaceTerminating")
+    return of_interest and event.about[0] == maker.object.kind
 
 
 def conflict(maker: Maker, event: Told) -> Finding:

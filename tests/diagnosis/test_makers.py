@@ -184,12 +184,23 @@ def job(state: str, spec: Obj | None = None, **status: Any) -> Any:
 
 HEAD = Diagnosis("default", "train-one", "broken", "head not ready", (CRASH,))
 PULL = Finding("ImagePull", "The image x cannot be pulled.", ("pod/train-abc",))
+NO_POD = "submitter: its Job has no Pod, and the Job's events say why"
+REFUSED = 'Error creating: pods "train-x7k2p" is forbidden: exceeded quota: budget, requested: pods=1, used: pods=4, limited: pods=4'
+NO_ROOM = Told(("Job", "train"), "Warning", "FailedCreate", REFUSED, ago(30))
 SELECTS = {"rayClusterSpec": None, "clusterSelector": {"ray.io/cluster": "train-one"}}
 JOBS: list[tuple[str, Any, dict[str, Any], str, list[str], str]] = [
     ("blank", job(""), {}, "broken", ["NoOperator"], "its status is empty"),
     ("starting", job("Initializing"), {}, "starting", [], "Ray has no job of it yet on raycluster/train-one"),
     ("its head crashes", job("Initializing"), {"clusters": (HEAD,)}, "broken", ["CrashLoop"], "ends again and again"),
     ("its submitter has no image", job("Initializing"), {"submitter": (PULL,)}, "broken", ["ImagePull"], "pod/train-abc"),
+    (
+        "its submitter gets no Pod",
+        job("Initializing", message=NO_POD),
+        {"events": (NO_ROOM,)},
+        "broken",
+        ["Quota"],
+        "exceeded quota: budget",
+    ),
     ("hindered", job("Initializing", message="Ray answered 500: no"), {}, "broken", ["NotStarting"], "Ray answered 500: no"),
     ("no such cluster", job("Initializing", SELECTS), {}, "broken", ["ClusterMissing"], "There is no RayCluster train-one"),
     ("waits for its user", job("Waiting"), {}, "waiting", [], "spec.jobId"),
