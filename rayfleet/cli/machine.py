@@ -14,6 +14,7 @@ from pathlib import Path
 from rayfleet.cli.check import MISSING, OFF, OK, Row
 from rayfleet.cli.options import closed_fleet, words_for
 from rayfleet.cli.progress import dead_peers
+from rayfleet.kubelet.cgroups import MOUNT
 from rayfleet.kubelet.images import installed_ray
 from rayfleet.local.find import find_holder
 from rayfleet.local.namespaces import find, missing, setting
@@ -27,6 +28,7 @@ OPEN_FILES = 65536  # what Ray's start commands ask for
 FULL = 0.95  # Ray writes no object to a disk that is fuller (RAY_local_fs_capacity_threshold)
 WATCHES = {"fs.inotify.max_user_instances": 128, "fs.inotify.max_user_watches": 8192}
 GIB = 1 << 30
+MEMORY_GROUPS = MOUNT / "memory"  # of version 1
 MEMORY = 2 * GIB  # bytes: a head, a worker and room for a job
 
 
@@ -72,17 +74,26 @@ def user_rows() -> Iterator[Row]:
     """Whose the fleet would be. Root lets containers open as many files as they usually may, whatever its own limit."""
     if os.geteuid() == 0:
         yield Row("machine", "user", OK, "root")
+        yield limits_row("" if os.access(MEMORY_GROUPS if MEMORY_GROUPS.is_dir() else MOUNT, os.W_OK) else f"{MOUNT} cannot be written")
         return
     yield Row("machine", "user", OFF, "an ordinary one: no other users in Pods (runAsUser)")
-    _, hinders = lent()
-    told = f"nobody enforces those of Pods: {hinders}" if hinders else "Pods' are enforced, in a cgroup that systemd lends"
-    yield Row("machine", "limits", OFF if hinders else OK, told)
+    yield limits_row(lent()[1])
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if 0 <= most < OPEN_FILES:
         told = f"{most} at most for a process, Ray asks for {OPEN_FILES}: raise nofile in /etc/security/limits.conf"
         yield Row("machine", "open files", OFF, told)
     else:
         yield Row("machine", "open files", OK, "no limit" if most < 0 else f"{most} for a process")
+
+
+def limits_row(hinders: str) -> Row:
+    """Of Pods' memory and processors, by cgroups."""
+    return Row(
+        "machine",
+        "limits",
+        OFF if hinders else OK,
+        f"nobody enforces those of Pods: {hinders}" if hinders else "those of Pods are enforced",
+    )
 
 
 def disk_row(directory: Path) -> Row:

@@ -68,6 +68,20 @@ def test_what_an_ordinary_user_lacks_is_told(monkeypatch: pytest.MonkeyPatch) ->
     assert "4096 at most for a process, Ray asks for 65536" in told["open files"].says
 
 
+def test_whether_limits_of_pods_are_enforced_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(machine, "MOUNT", tmp_path / "none")
+    monkeypatch.setattr(machine, "MEMORY_GROUPS", tmp_path / "none" / "memory")
+    for user, lends, state, says in (
+        (0, "", "off", "none cannot be written"),
+        (1000, "loginctl enable-linger", "off", "loginctl enable-linger"),
+        (1000, "", "ok", "enforced"),
+    ):
+        monkeypatch.setattr(machine.os, "geteuid", lambda user=user: user)
+        monkeypatch.setattr(machine, "lent", lambda lends=lends: ([], lends))
+        (row,) = (row for row in machine.user_rows() if row.item == "limits")
+        assert row.state == state and says in row.says
+
+
 def test_a_full_disk_is_told_before_ray_writes_no_object_to_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     gib = 1 << 30
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: Usage(100 * gib, 96 * gib, 4 * gib))
