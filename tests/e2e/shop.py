@@ -34,6 +34,8 @@ def word(args):
 
 sums = Word.bind("sums")
 """
+BRISK = {"RAY_worker_niceness": "0"}
+"""Ray's own 15 let requests wait for many seconds where other tests have the processors."""
 BROKEN = 'raise LookupError("the shelf is empty")\n'
 
 # Each request has a connection of its own and ten seconds, and no second try. A line says how many of the first ones have all ended,
@@ -111,7 +113,7 @@ class Shop:
 
     def pod(self, memory: str, rev: str, variables: dict[str, str]) -> dict[str, Any]:
         pod = template(
-            memory, {**variables, "PYTHONPATH": "/mnt/shop", "REV": rev}, volumeMounts=[{"name": "shop", "mountPath": "/mnt/shop"}]
+            memory, {**variables, **BRISK, "PYTHONPATH": "/mnt/shop", "REV": rev}, volumeMounts=[{"name": "shop", "mountPath": "/mnt/shop"}]
         )
         pod["spec"]["volumes"] = [{"name": "shop", "hostPath": {"path": str(self.place)}}]
         return pod
