@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,30 @@ async def test_a_cluster_ip_follows_its_pods(world: World) -> None:
         return not await connects(address, 80)
 
     await until("the port is closed", closed)
+
+
+HOLD = """
+import socket
+here = socket.create_server(("0.0.0.0", 8000))
+held = []
+while True:
+    held.append(here.accept()[0])
+    held[-1].sendall(b"hello")
+"""
+
+
+async def test_who_waits_for_a_pod_by_a_cluster_ip_is_told_when_it_is_killed(world: World) -> None:
+    address = (await world.apply(service("plain"), SERVICES))["spec"]["clusterIP"]
+    probe = {"tcpSocket": {"port": 8000}, "periodSeconds": 1}
+    await world.apply(pod(["python", "-c", HOLD], "a", ports=[{"name": "web", "containerPort": 8000}], readinessProbe=probe))
+    await until("the port is open", lambda: connects(address, 80))
+    reader, writer = await asyncio.open_connection(address, 80)
+    assert await reader.readexactly(5) == b"hello"
+    await world.client.delete(PODS, "a", "default", grace=0)
+    async with asyncio.timeout(60):
+        with suppress(ConnectionError):
+            assert await reader.read() == b""
+    writer.close()
 
 
 ECHO = """
