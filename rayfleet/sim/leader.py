@@ -149,7 +149,7 @@ class Leader:
     def scaler(self) -> Scaler | None:
         """Where the world has heads that can be asked what waits for room."""
         heads = self.world.heads
-        return Scaler(Loop(heads.line(self), self.clock, dice=self.dice.random), Scale(sys.maxsize)) if heads else None
+        return Scaler(Loop(heads.line(self), self.clock, few=0, dice=self.dice.random), Scale(sys.maxsize)) if heads else None
 
     def controller(self, kind: Kind[Any]) -> Controller[Any]:
         """As the manager puts one together."""
