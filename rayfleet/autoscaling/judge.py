@@ -18,16 +18,22 @@ if TYPE_CHECKING:
 
 MUCH = 200
 """Shapes that wait, bundles, nodes and Pods together: about 10 ms of work."""
+DEADLINE = 30.0  # seconds
+
+
+class TooMuch(Exception):
+    """It takes longer than `DEADLINE` to be weighed."""
 
 
 class Judge:
-    """Has it decided. The process is made when it is first needed, and made again should it die, for the next one who asks: whoever asked
-    before is told by BrokenExecutor."""
+    """Has it decided, one after the other in the process beside. That is made when it is first needed, and made again should it die, for
+    the next one who asks: whoever asked before is told by BrokenExecutor. It is ended when it takes too long: TooMuch."""
 
     def __init__(self, much: int = MUCH, tally: Tally | None = None) -> None:
         self._much = much
         self._tally = tally or Tally()
         self._beside: ProcessPoolExecutor | None = None
+        self._turn = asyncio.Lock()
 
     async def __call__(
         self, word: Word, groups: tuple[Group, ...], instances: tuple[Instance, ...], policy: Policy, memory: Memory, now: float
@@ -43,13 +49,17 @@ class Judge:
     async def _send(self, *weighed: object) -> Decision:
         from concurrent.futures import BrokenExecutor
 
-        beside = self._executor()
-        try:
-            return await asyncio.wrap_future(beside.submit(weigh, *weighed))  # type: ignore[arg-type]
-        except BrokenExecutor:
-            if self._beside is beside:
+        async with self._turn:
+            beside = self._executor()
+            try:
+                async with asyncio.timeout(DEADLINE):
+                    return await asyncio.wrap_future(beside.submit(weigh, *weighed))  # type: ignore[arg-type]
+            except TimeoutError:
+                self._end()
+                raise TooMuch from None
+            except BrokenExecutor:
                 self._beside = None
-            raise
+                raise
 
     def _executor(self) -> ProcessPoolExecutor:
         import multiprocessing
@@ -58,6 +68,12 @@ class Judge:
         if self._beside is None:
             self._beside = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))  # a fork would copy gRPC's threads half way
         return self._beside
+
+    def _end(self) -> None:
+        """Kill it: an executor waits for what it has begun."""
+        beside, self._beside = self._beside, None
+        for process in list(beside._processes.values()) if beside else ():
+            process.kill()
 
     def close(self) -> None:
         if self._beside is not None:

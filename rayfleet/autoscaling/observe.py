@@ -10,8 +10,9 @@ from rayfleet.api.meta import PODS, RAYCLUSTERS, Key, Resource
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.views import PodView
 from rayfleet.autoscaling.cluster import groups_of, instances_of, policy_of
+from rayfleet.autoscaling.judge import TooMuch
 from rayfleet.autoscaling.observed import Observed
-from rayfleet.autoscaling.obstacles import before_asking, concerns_us, in_the_answer, unknown_options, without_head_since
+from rayfleet.autoscaling.obstacles import TOO_MUCH, before_asking, concerns_us, in_the_answer, unknown_options, without_head_since
 from rayfleet.autoscaling.report import report
 from rayfleet.autoscaling.values import Decision, Group, Instance, Memory, Policy
 from rayfleet.autoscaling.word import Word
@@ -22,6 +23,7 @@ from rayfleet.resources.env import head_host
 from rayfleet.resources.pod_template import head_service_of
 from rayfleet.resources.ports import GCS, port_of
 
+RESTS = 60.0  # seconds in which a cluster with too much to weigh does not delay others
 Decide = Callable[[Word, tuple[Group, ...], tuple[Instance, ...], Policy, Memory, float], Awaitable[Decision]]
 
 
@@ -52,6 +54,7 @@ class Observer:
         self.config = config
         self.loop = loop
         self.decide = decide
+        self.tried: dict[Key, float] = {}
 
     async def __call__(self, reader: Reader, key: Key, now: float) -> Observed | None:
         """None for a cluster that is not the operator's to size."""
@@ -60,6 +63,7 @@ class Observer:
         heads = [pod for pod in pods if pod.is_head]
         if not isinstance(cluster, RayCluster) or not concerns_us(cluster, heads, self.config):
             self.loop.forget(key)
+            self.tried.pop(key, None)
             return None
         if obstacle := before_asking(cluster, heads):
             self.loop.forget(key)
@@ -80,7 +84,14 @@ class Observer:
         ours = [pod for pod in pods if pod.is_head or pod.is_worker]
         instances = instances_of(ours, word.nodes({pod.name for pod in ours}), word.at)
         groups = groups_of(cluster, instances)
-        decision = await self.decide(word, groups, instances, policy_of(cluster), self.loop.memory(key), now)
+        if now - self.tried.get(key, 0.0) < RESTS:
+            return self.too_much(reader, cluster, now, head)
+        try:
+            decision = await self.decide(word, groups, instances, policy_of(cluster), self.loop.memory(key), now)
+        except TooMuch:
+            self.tried[key] = now
+            return self.too_much(reader, cluster, now, head)
+        self.tried.pop(key, None)
         return Observed(
             cluster,
             now,
@@ -91,6 +102,10 @@ class Observer:
             unknown=tuple(unknown_options(cluster)),
             backoffs=reader.backoffs(key),
         )
+
+    def too_much(self, reader: Reader, cluster: RayCluster, now: float, head: Head) -> Observed:
+        key = cluster.metadata.key
+        return Observed(cluster, now, head, TOO_MUCH, now, retry_at=self.tried[key] + RESTS, backoffs=reader.backoffs(key))
 
 
 def head_of(cluster: RayCluster, pod: PodView, config: Configuration) -> Head:

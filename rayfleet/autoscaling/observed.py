@@ -37,7 +37,8 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """`decision` is there unless `obstacle` is, or unless the head has not been heard yet. `since`: when the obstacle began.
+    """`decision` is there unless `obstacle` is, or unless the head has not been heard yet. `since`: when the obstacle began; `retry_at`:
+    when it may be gone by itself.
 
     `instances` are the cluster's Pods with their nodes; `unknown`: options of Ray's container that mean nothing without it.
     """
@@ -47,6 +48,7 @@ class Observed:
     head: Head | None = None
     obstacle: Obstacle | None = None
     since: float = 0.0
+    retry_at: float | None = None
     instances: tuple[Instance, ...] = ()
     decision: Decision | None = None
     report: bytes = b""

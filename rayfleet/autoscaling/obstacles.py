@@ -28,6 +28,7 @@ REFUSALS = {
     403: ("TokenRefused", "its Ray does not take the cluster's token"),
     413: ("AnswerTooLong", "its Ray's answer is longer than anything that it has to say"),
 }
+TOO_MUCH = Obstacle("TooMuchToWeigh", "what its Ray asks for takes too long to be weighed; it is tried again every minute")
 
 
 def concerns_us(cluster: RayCluster, heads: Iterable[PodView], config: Configuration) -> bool:

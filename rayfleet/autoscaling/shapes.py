@@ -12,7 +12,7 @@ from rayfleet.autoscaling.amounts import Resources, total
 from rayfleet.autoscaling.selectors import together
 from rayfleet.autoscaling.values import Demand, Gang, Request, Selector, Strategy
 
-MOST_SHAPES = 1000  # of tasks and actors that are told apart
+MOST_SHAPES = 1000  # that are told apart: of tasks and actors, of a placement group, of `request_resources`
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +76,21 @@ def batch_of(names: Names, requests: Iterable[Request], apart: str = "") -> Batc
 
 
 def few(demand: Demand) -> Demand:
-    """Tasks that nearly all differ are rounded up, until there are few enough shapes to plan with in a fraction of a second."""
-    found = counted(demand.requests)
-    if len(found) <= MOST_SHAPES:
-        return demand
+    """The demand in few enough shapes to plan with in a fraction of a second."""
+    gangs = tuple(replace(gang, bundles=rounded(gang.bundles)) for gang in demand.gangs)
+    return Demand(rounded(demand.requests), gangs, rounded(demand.floor))
+
+
+def rounded(requests: tuple[Request, ...]) -> tuple[Request, ...]:
+    """Requests that nearly all differ are rounded up."""
+    if len(requests) <= MOST_SHAPES:
+        return requests
+    found = counted(requests)
     for digits in (3, 2, 1):
-        found = counted(replace(each, resources=rounded_up(each.resources, digits)) for each in found)
         if len(found) <= MOST_SHAPES:
             break
-    return replace(demand, requests=found)
+        found = counted(replace(each, resources=rounded_up(each.resources, digits)) for each in found)
+    return found
 
 
 def counted(requests: Iterable[Request]) -> tuple[Request, ...]:

@@ -58,7 +58,8 @@ def hindered(observed: Observed) -> Plan:
     left = observed.since + obstacle.patience - observed.now
     if obstacle.patience and left > 0:
         return Plan(requeue_after=left)
-    return Plan(status=told(observed, Condition(CONDITION, "False", obstacle.reason, clip(obstacle.message))))
+    again = None if observed.retry_at is None else max(observed.retry_at - observed.now, 0.1)
+    return Plan(status=told(observed, Condition(CONDITION, "False", obstacle.reason, clip(obstacle.message))), requeue_after=again)
 
 
 def again(observed: Observed, decision: Decision) -> float | None:

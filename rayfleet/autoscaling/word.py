@@ -19,7 +19,7 @@ from rayfleet.ray.gcs_messages import DEAD, DRAINING, IDLE, parsed
 
 T = TypeVar("T")
 JITTER = 2.0  # seconds by which a node's idle time may seem to move when it has not worked meanwhile
-MOST_OF_A_SHAPE, MOST_SHAPES = 1_000_000, 10_000  # what is beyond waits until something before it is gone
+MOST_OF_A_SHAPE, MOST_SHAPES, MOST_GANGS = 1_000_000, 10_000, 1_000  # what is beyond waits until something before it is gone
 LONGEST_IDLE = 10.0 * 365 * 86400
 STATES = {DEAD: State.DEAD, DRAINING: State.DRAINING, IDLE: State.IDLE}
 IN, NOT_IN = 1, 2  # LabelSelectorOperator
@@ -105,7 +105,7 @@ class Word:
     def waiting(self) -> int:
         """How many tasks, actors and bundles wait for room."""
         shapes = islice(self._state.pending_resource_requests, MOST_SHAPES)
-        gangs = islice(self._state.pending_gang_resource_requests, MOST_SHAPES)
+        gangs = islice(self._state.pending_gang_resource_requests, MOST_GANGS)
         return sum(min(max(each.count, 0), MOST_OF_A_SHAPE) for each in shapes) + sum(len(bundles(each)) for each in gangs)
 
     @property
@@ -121,7 +121,7 @@ def demand_in(told: bytes) -> Demand:
 def demand(state: Any) -> Demand:
     return Demand(
         requests=most(counted(state.pending_resource_requests)),
-        gangs=most(gang(each) for each in state.pending_gang_resource_requests),
+        gangs=tuple(gang(each) for each in islice(state.pending_gang_resource_requests, MOST_GANGS)),
         floor=most(request for each in state.cluster_resource_constraints for request in counted(each.resource_requests)),
     )
 

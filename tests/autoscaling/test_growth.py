@@ -162,6 +162,13 @@ def test_an_idle_node_that_waits_for_its_end_serves_demand_instead() -> None:
     assert (sizes(decision), decision.drains) == ({"small": 1}, ())
 
 
+def test_bundles_that_all_differ_are_rounded_up_and_all_get_room() -> None:
+    bundles = [tasks(1, cpu=1 + number / 10_000) for number in range(3000)]
+    for demand in (gang(Strategy.PACK, *bundles), Demand(floor=tuple(bundles))):
+        decision = decided(demand, group(max_replicas=10_000))
+        assert (decision.infeasible, sizes(decision)) == ((), {"small": 1000})
+
+
 def test_tasks_that_all_differ_are_rounded_up_and_all_get_room() -> None:
     demand = Demand(tuple(tasks(1, cpu=1 + number / 10_000) for number in range(3000)))
     decision = decided(demand, group(max_replicas=10_000))

@@ -11,7 +11,7 @@ import pytest
 
 from rayfleet.api import labels
 from rayfleet.api.meta import PODS, RAYCLUSTERS, SERVICEACCOUNTS
-from rayfleet.autoscaling import drains
+from rayfleet.autoscaling import drains, judge, observe
 from rayfleet.autoscaling.loop import Mind
 from rayfleet.kube.errors import Conflict
 from rayfleet.ray.gcs import Line
@@ -216,6 +216,23 @@ async def test_a_decision_on_much_demand_is_made_beside() -> None:
         await seen.cluster("one", small())
         await seen.becomes("one", small=1)
         await seen.says("one", "DemandInfeasible")
+
+
+async def test_what_takes_too_long_to_weigh_is_told_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge, "DEADLINE", 0.0)
+    monkeypatch.setattr(observe, "RESTS", 0.5)
+    async with world() as seen:
+        for name in ("much", "little"):
+            ray = await seen.ray(name)
+            ray.gcs.pending(1, CPU=1.0)
+            for index in range(250 if name == "much" else 0):
+                ray.gcs.pending(1, **{f"nowhere-{index}": 1.0})
+            await seen.cluster(name, small())
+        await seen.says("much", "TooMuchToWeigh")
+        await seen.becomes("little", small=1)
+        assert await seen.replicas("much") == {"small": 0}
+        monkeypatch.setattr(judge, "DEADLINE", 600.0)
+        await seen.becomes("much", small=1)
 
 
 async def joined(ray: Ray, count: int) -> None:
