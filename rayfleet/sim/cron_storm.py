@@ -189,10 +189,12 @@ def calm(world: World, rules: CronRules, chaos: CronChaos) -> None:
         rules.fail("L1", f"{ticks} ticks in {6 * PERIOD:.0f} s")
     chaos.spec({"suspend": True})
     world.run(2 * LONGEST_RETRY)
-    made = len(rules.made)
+    made, writes = len(rules.made), world.writes
     world.run(4 * PERIOD)
     if len(rules.made) != made:
         rules.fail("L1", "it ticks while it is suspended")
+    if world.writes != writes:
+        rules.fail("W1", f"{world.writes - writes} writes while it is suspended")
     found = world.store.get(RAYCRONJOBS, Key(NAMESPACE, NAME)) or {}
     if found["status"].get("observedGeneration") != found["metadata"]["generation"]:
         rules.fail("L1", f"generation {found['metadata']['generation']} was not seen: {found['status']}")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.mutants import MUTANTS, jobs, services
+from tests.sim.mutants import MUTANTS, crons, jobs, services
 from tests.sim.mutants.corpus import CORPUS
 from tests.sim.test_job_storms import TOLD
 
 TESTS = Path(__file__).parent.parent
-KILLED = {*MUTANTS, *jobs.MUTANTS, *services.MUTANTS, *TOLD}
+KILLED = {*MUTANTS, *jobs.MUTANTS, *services.MUTANTS, *crons.MUTANTS, *TOLD}
 
 
 @pytest.mark.parametrize("row", CORPUS)
@@ -29,4 +29,4 @@ def test_each_fault_has_its_mutants_or_tests_and_they_are_run(row: str) -> None:
 def test_there_are_forty_and_more() -> None:
     stand = {each for row in CORPUS.values() for each in row if not isinstance(each, str)}
     kinds = Counter(each.__module__.rpartition(".")[2] for each in stand)
-    assert len(stand) >= 55 and kinds["jobs"] >= 15 and kinds["services"] >= 12, kinds
+    assert len(stand) >= 55 and kinds["jobs"] >= 15 and kinds["services"] >= 12 and kinds["crons"] >= 8, kinds

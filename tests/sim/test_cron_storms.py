@@ -5,17 +5,14 @@ More of them: `python -m rayfleet.sim.many 1000 0 1112 cronjobs`.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from rayfleet.api.meta import RAYCRONJOBS
-from rayfleet.planning.actions import Create
-from rayfleet.planning.plan import Plan
-from rayfleet.raycronjob import plan as core
-from rayfleet.raycronjob.observed import Observed
 from rayfleet.sim.cron_storm import storm
 from rayfleet.sim.judge import Violation
+from tests.sim.mutants.crons import MUTANTS, Mutant
+
+MOST_STORMS = 20
 
 
 @pytest.mark.parametrize("leaders", [1, 2])
@@ -24,17 +21,19 @@ def test_storms_double_no_tick_and_end_in_time(leaders: int) -> None:
         storm(seed, leaders)
 
 
-def test_a_tick_that_is_doubled_is_found() -> None:
-    """KubeRay #4888: a job of the same tick under another name."""
+def broken_by(mutant: Mutant, seed: int) -> str:
+    """The invariant that breaks first with this seed, "" when all hold."""
+    with pytest.MonkeyPatch.context() as patch:
+        planner = mutant(patch)
+        try:
+            storm(seed, planners={RAYCRONJOBS: planner} if planner else None)
+        except Violation as violation:
+            return str(violation).partition(":")[0]
+    return ""
 
-    def twice(observed: Observed) -> Plan:
-        found = core.plan(observed)
-        more = [again(each) for each in found.actions if isinstance(each, Create)]
-        return replace(found, actions=(*found.actions, *more))
 
-    def again(action: Create) -> Create:
-        name = f"{action.name}-again"
-        return replace(action, name=name, manifest={**action.manifest, "metadata": {**action.manifest["metadata"], "name": name}})
-
-    with pytest.raises(Violation, match="C1"):
-        storm(0, planners={RAYCRONJOBS: twice})
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_the_mutant_is_killed(mutant: Mutant) -> None:
+    proof = MUTANTS[mutant]
+    found = (broken_by(mutant, seed) for seed in range(proof.first, proof.first + MOST_STORMS))
+    assert proof.invariant in found, f"{mutant.__name__} lives: {mutant.__doc__}"

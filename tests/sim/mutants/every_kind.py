@@ -84,5 +84,5 @@ def refusal_remembered(plan_of: Planner, is_refused: Callable[[Any], bool]) -> P
 
 
 def uid_of(observed: Any) -> str:
-    owner = next(getattr(observed, name) for name in ("job", "service", "cluster") if hasattr(observed, name))
+    owner = next(getattr(observed, name) for name in ("job", "service", "cluster", "cron") if hasattr(observed, name))
     return str(owner.metadata.uid)

@@ -7,6 +7,7 @@ from typing import Any
 
 from rayfleet.planning.backoff import Backoff
 from rayfleet.raycluster import plan as core
+from rayfleet.runtime import apply
 from rayfleet.runtime.apply import Applier
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.cache import Cache
@@ -22,6 +23,12 @@ from tests.sim.mutants.proof import Mutant, Patch, Proof
 def own_writes_not_awaited(patch: Patch) -> Planner:
     """The next decision is taken on a cache that lacks the last one (KubeRay #1746)."""
     patch.setattr(Visibility, "blocks", lambda self, key: False)
+    return core.plan
+
+
+def lost_answers_forgotten(patch: Patch) -> Planner:
+    """Nobody asks what became of a write whose answer was lost."""
+    patch.setattr(apply, "in_doubt", lambda error: False)
     return core.plan
 
 
@@ -73,6 +80,7 @@ year_ahead = partial(steps.test_a_refused_create_is_tried_again_in_time_whatever
 
 MUTANTS: dict[Mutant, Proof] = {
     own_writes_not_awaited: Proof("S15"),
+    lost_answers_forgotten: Proof("S15"),
     taken_names_told: Proof("W4", first=2),
     lists_not_compared: Proof("raised", scene=watches.test_a_pod_that_went_while_the_watch_was_broken_is_replaced),
     children_unheard: Proof("golden", story="create"),
