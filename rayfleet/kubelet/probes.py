@@ -17,7 +17,7 @@ from rayfleet.kube.errors import ApiError
 from rayfleet.kubelet.attempt import Attempt
 from rayfleet.kubelet.env import ConfigError
 from rayfleet.kubelet.sandbox import SandboxError
-from rayfleet.kubelet.verdicts import Tally, count, timing
+from rayfleet.kubelet.verdicts import Tally, count, first_in, timing
 
 SAID = 300  # characters of an answer that a message may quote
 
@@ -59,7 +59,7 @@ class Prober:
         """Probes for ever, or until a verdict."""
         probe = self.container[kind + "Probe"]
         rule, tally = timing(probe), Tally()
-        await asyncio.sleep(min(rule.delay, max(0.0, self.attempt.started_at + rule.delay - time.time())))  # the clock may be set back
+        await asyncio.sleep(first_in(rule, self.attempt.started_at, time.time()))
         while True:
             good, words = await self.once(probe, rule.timeout)
             if not good:

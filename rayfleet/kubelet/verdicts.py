@@ -31,6 +31,11 @@ def timing(probe: Mapping[str, Any]) -> Timing:
     )
 
 
+def first_in(rule: Timing, started_at: float, now: float) -> float:
+    """Seconds until the first probe of a container; never more than its delay: the clock may have been set back since the start."""
+    return min(rule.delay, max(0.0, started_at + rule.delay - now))
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """The verdict so far (None before the first), and how many like results came in a row."""

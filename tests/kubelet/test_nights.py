@@ -110,22 +110,6 @@ async def test_after_a_sleep_tokens_are_renewed_at_once(world: World, monkeypatc
     await until("another token", lambda: file.read_text() != before)
 
 
-async def test_a_clock_that_is_set_back_after_a_start_delays_no_probe(bare_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = bare_world
-    process = await world.start_kubelet_process()
-    probe = {"exec": {"command": ["test", "-e", "/tmp/well"]}, "periodSeconds": 1}
-    await world.apply(pod(f"until test -e /tmp/on; do sleep 0.05; done; touch /tmp/well; {FOR_EVER}", readinessProbe=probe))
-    await world.reaches("Running")
-    process.kill()
-    await process.wait()
-    real = time.time
-    monkeypatch.setattr(time, "time", lambda: real() - 3600)
-    await world.start_kubelet()
-    (home,) = world.settings.pods.glob("*/containers/main/scratch-0/tmp")
-    (home / "on").touch()
-    await world.becomes_ready()
-
-
 async def test_a_worker_that_is_woken_and_ended_at_once_ends() -> None:
     alike = SimpleNamespace(wake=asyncio.Event())
     task = asyncio.create_task(Worker.sleep(alike, 60.0))

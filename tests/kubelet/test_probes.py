@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rayfleet.api.meta import LEASES, PODS, SECRETS
+from tests.kubelet.namespaces import command_line, shims
 from tests.kubelet.world import FOR_EVER, World, is_true, pod, until
 
 pytestmark = pytest.mark.namespaces
@@ -102,3 +103,21 @@ async def test_a_port_that_nobody_has_is_told_and_holds_up_no_end(world: World) 
     assert await until("the hook's failure is told", lambda: world.events("FailedPreStopHook")) == [
         f"preStop hook of container main failed: {words}"
     ]
+
+
+DEAF = "import socket, time; s = socket.socket(); s.bind(('', 80)); s.listen(); time.sleep(1000)"
+
+
+async def test_a_probe_that_takes_too_long_has_failed_and_leaves_no_process(world: World) -> None:
+    await world.apply(pod(FOR_EVER, readinessProbe={"exec": {"command": ["sleep", "77"]}, "timeoutSeconds": 1}))
+    await world.apply(
+        pod(["python", "-S", "-c", DEAF], "b", readinessProbe={"httpGet": {"port": 80}, "timeoutSeconds": 1, "periodSeconds": 1})
+    )
+
+    async def told() -> bool:
+        words = await world.events("Unhealthy")
+        return {"Readiness probe failed: command timed out after 1 s", "Readiness probe failed: no answer within 1 s"} <= set(words)
+
+    await until("both are told", told)
+    await until("the command is gone", lambda: not any(command_line(pid).startswith(b"sleep\x0077") for pid in shims(world.settings.state)))
+    assert not is_true("Ready", await world.status())

@@ -6,7 +6,7 @@ from functools import reduce
 
 import pytest
 
-from rayfleet.kubelet.verdicts import Tally, Timing, count, timing
+from rayfleet.kubelet.verdicts import Tally, Timing, count, first_in, timing
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,8 @@ def test_a_verdict_turns_after_as_many_like_results_as_the_thresholds_say(result
 
 def test_defaults() -> None:
     assert timing({}) == Timing(delay=0, period=10, timeout=1, successes=1, failures=3)
+
+
+@pytest.mark.parametrize(("started_at", "seconds"), [(100.0, 5.0), (97.0, 2.0), (90.0, 0.0), (3700.0, 5.0)])
+def test_the_first_probe_waits_for_the_delay_since_the_start_and_for_no_clock(started_at: float, seconds: float) -> None:
+    assert first_in(timing({"initialDelaySeconds": 5}), started_at, 100.0) == seconds
