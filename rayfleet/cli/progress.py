@@ -24,11 +24,12 @@ STEP = 0.25
 
 
 class Wanted(NamedTuple):
-    """An object that is waited for."""
+    """An object that is waited for; `made_later`: by the operator, of one in an old format."""
 
     kind: Resource
     namespace: str
     name: str
+    made_later: bool = False
 
     @property
     def word(self) -> str:
@@ -95,7 +96,7 @@ async def look(client: Client, wanted: Wanted, since: str, before: Standing) -> 
         pods = await client.list(PODS, wanted.namespace, labels=f"{CLUSTER}={cluster}") if cluster else []
         return of_object(found, pods, since)
     except NotFound:
-        return missing(wanted.kind.kind, wanted.name)
+        return missing(wanted.kind.kind, wanted.name, hopeless=not wanted.made_later)
     except Unreachable as error:
         return Standing(title(wanted.kind.kind, wanted.name), "unknown", "-", "-", error.message)
 

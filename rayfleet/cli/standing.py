@@ -35,8 +35,8 @@ class Standing:
         return f"{self.name}: {self.state}{about}" + (f" ({self.note})" if self.note else "")
 
 
-def missing(kind: str, name: str) -> Standing:
-    return Standing(title(kind, name), "not there", "-", "-", "", hopeless=True)
+def missing(kind: str, name: str, *, hopeless: bool) -> Standing:
+    return Standing(title(kind, name), "not there", "-", "-", "", hopeless)
 
 
 def title(kind: str, name: str) -> str:

@@ -16,6 +16,7 @@ from rayfleet.cli.options import state_of, state_option, words_for
 
 if TYPE_CHECKING:
     from rayfleet.cli.manifests import Manifest
+    from rayfleet.cli.progress import Wanted
     from rayfleet.kube.client import Client
     from rayfleet.local.configuration import Configuration
     from rayfleet.local.state import State
@@ -121,7 +122,7 @@ async def fill(place: State, manifests: list[Manifest], patience: float) -> list
     """The kinds, then the files, then wait for their Ray objects. Returns what failed, as sentences."""
     from rayfleet.cli.apply import apply_all
     from rayfleet.cli.options import client_of
-    from rayfleet.cli.progress import Wanted, wait_ready
+    from rayfleet.cli.progress import wait_ready
     from rayfleet.cli.ray_kinds import RAY_KINDS
     from rayfleet.kube.connection import load_kubeconfig
     from rayfleet.local.start import api_answers
@@ -131,11 +132,17 @@ async def fill(place: State, manifests: list[Manifest], patience: float) -> list
     async with client_of(connection) as client:
         await declare(client)
         failures = await apply_all(client, manifests, None, connection.namespace)
-        ours = [each for each in manifests if each.kind in RAY_KINDS and each.name]
-        wanted = [
-            Wanted(RAY_KINDS[each.kind], str(each.body["metadata"].get("namespace") or connection.namespace), each.name) for each in ours
-        ]
+        wanted = [wanted_of(each, connection.namespace) for each in manifests if each.kind in RAY_KINDS and each.name]
         return failures + await wait_ready(client, place, wanted, patience)
+
+
+def wanted_of(manifest: Manifest, namespace: str) -> Wanted:
+    """What is to be waited for."""
+    from rayfleet.cli.progress import Wanted
+    from rayfleet.cli.ray_kinds import RAY_KINDS
+
+    kind, place = RAY_KINDS[manifest.kind], str(manifest.body["metadata"].get("namespace") or namespace)
+    return Wanted(kind, place, manifest.name, not manifest.body["apiVersion"].startswith(f"{kind.group}/"))
 
 
 async def declare(client: Client) -> None:
