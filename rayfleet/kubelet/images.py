@@ -19,6 +19,7 @@ import msgspec
 from rayfleet.kubelet.env import ConfigError
 
 TAG = re.compile(r"(?:^|/)ray[\w.-]*:(\d+\.\d+\.\d+)")
+PYTHON = re.compile(r"(?:^|/)ray[\w.-]*:[\w.]+(?:-[\w.]+)*?-py3(\d+)\b")
 VERSION_VARIABLE = "RAY_VERSION"
 MADE = ".made-by-rayfleet"
 AUTO = "auto"
@@ -139,9 +140,23 @@ def installed_ray(environment: Path) -> str:
     return ""
 
 
-def mismatch(container: Mapping[str, Any], installed: str) -> str:
-    """One sentence when the container's image or RAY_VERSION names another version than the installed one; else ""."""
+def installed_python(environment: Path) -> str:
+    """The version, as 3.11; "" where there is none."""
+    return next((path.name.removeprefix("python") for path in environment.glob("lib/python3*")), "")
+
+
+def mismatch(container: Mapping[str, Any], installed: str, python: str) -> str:
+    """One sentence when the container's image or RAY_VERSION names another Ray or Python than the installed one; else ""."""
     image = container.get("image") or ""
+    sentences = [ray_mismatch(container, image, installed)]
+    if (tag := PYTHON.search(image)) and f"3.{tag.group(1)}" != python:
+        sentences.append(
+            f"image {image} asks for Python 3.{tag.group(1)}; {f'Python {python}' if python else 'no Python at all'} stands for it"
+        )
+    return "; ".join(filter(None, sentences))
+
+
+def ray_mismatch(container: Mapping[str, Any], image: str, installed: str) -> str:
     tag = TAG.search(image)
     stated = [entry.get("value") for entry in container.get("env") or () if entry["name"] == VERSION_VARIABLE]
     wanted = tag.group(1) if tag else next(filter(None, stated), "")

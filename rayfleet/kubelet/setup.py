@@ -18,7 +18,7 @@ from rayfleet.kubelet.attempt import LOST, read_histories, with_attempt
 from rayfleet.kubelet.cgroups import limits_of
 from rayfleet.kubelet.env import ConfigError, Facts, Source
 from rayfleet.kubelet.house import House
-from rayfleet.kubelet.images import installed_ray, mismatch
+from rayfleet.kubelet.images import installed_python, installed_ray, mismatch
 from rayfleet.kubelet.kept_logs import keep
 from rayfleet.kubelet.network import NetworkError, link_of
 from rayfleet.kubelet.passage import Passage
@@ -189,7 +189,7 @@ class Setup:
         else:
             self.worker.waiting.pop(name, None)
             self.worker.tell("Normal", "Started", f"Started container {name}")
-            if not history and (words := mismatch(spec, installed_ray(python))):
+            if not history and (words := mismatch(spec, installed_ray(python), installed_python(python))):
                 self.worker.tell("Warning", "ImageMismatch", words)
             self.worker.health.greet(name)
 

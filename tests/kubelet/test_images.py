@@ -16,6 +16,9 @@ from rayfleet.kubelet.images import MADE, Images, NotReady, NotToBeHad, Order, O
     [
         ({"image": "rayproject/ray:2.60.0"}, False),
         ({"image": "rayproject/ray:2.60.0-py311-cpu"}, False),
+        ({"image": "rayproject/ray:2.60.0-py39-cpu"}, True),
+        ({"image": "rayproject/ray:nightly-extra-py312-cu121"}, True),
+        ({"image": "example.com/array:2-py39"}, False),
         ({"image": "rayproject/ray-ml:2.9.3"}, True),
         ({"image": "registry.example.com:5000/x/ray:2.46.0"}, True),
         ({"image": "rayproject/ray:latest"}, False),
@@ -25,7 +28,7 @@ from rayfleet.kubelet.images import MADE, Images, NotReady, NotToBeHad, Order, O
     ],
 )
 def test_another_version_is_told(container: dict[str, Any], told: bool) -> None:
-    assert bool(mismatch(container, "2.60.0")) is told
+    assert bool(mismatch(container, "2.60.0", "3.11")) is told
 
 
 def images(tmp_path: Path, *rules: Rule) -> Images:
