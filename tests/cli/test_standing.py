@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from rayfleet.cli.manifests import Manifest
 from rayfleet.cli.standing import of_object
+from rayfleet.cli.up import wanted_of
 
 READY = {"type": "Ready", "status": "True", "reason": "NonZeroServeEndpoints"}
 UPGRADE = {"type": "UpgradeInProgress", "status": "True", "message": "A cluster is to take the active one's place: no room"}
@@ -104,3 +106,12 @@ def cron(seen: int, **spec: Any) -> dict[str, Any]:
 def test_a_cron_job_is_ready_once_its_schedule_is_taken_up(found: dict[str, Any], state: str) -> None:
     how = of_object(found, [])
     assert (how.state, how.ready, how.hopeless) == (state, state in ("scheduled", "suspended"), state == "refused")
+
+
+def test_the_cluster_of_one_in_an_old_format_is_waited_for_and_one_that_was_refused_is_not() -> None:
+    old = wanted_of(
+        Manifest({"apiVersion": "cluster.ray.io/v1", "kind": "RayCluster", "metadata": {"name": "a", "namespace": "n"}}, "f:1"), "d"
+    )
+    new = wanted_of(Manifest({"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "a"}}, "f:1"), "d")
+    assert (old.made_later, old.namespace) == (True, "n")
+    assert (new.made_later, new.namespace) == (False, "d")

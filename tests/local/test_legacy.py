@@ -44,7 +44,8 @@ def test_both_old_formats_come_to_a_cluster_that_runs_a_task(ray_fleet: Fleet) -
     ray_fleet.run("delete", "-f", "-", text=made)
 
     ray_fleet.apply(old_crd())
-    ray_fleet.run("up", "-f", str(LEGACY / "resource.yaml"))
+    ray_fleet.run("apply", "-f", str(LEGACY / "resource.yaml"))
+    eventually(lambda: ray_fleet.read(TODAY), 60.0, "the cluster of today is made")
     runs_a_task(ray_fleet, "old", "Custom1")
     eventually(lambda: ray_fleet.read(OLD)["status"].get("phase") == "Running", 30.0, "the old object says so")
     ray_fleet.send("DELETE", OLD)
