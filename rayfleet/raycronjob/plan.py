@@ -115,6 +115,7 @@ def begin(observed: Observed, cron: RayCronJob, jobs: tuple[RayJob, ...], due: f
 
 def create(cron: RayCronJob, due: float) -> Create:
     meta = cron.metadata
+    chosen = meta.annotation(labels.AUTOSCALING)
     manifest: dict[str, Any] = {
         "apiVersion": RAYJOBS.api_version,
         "kind": RAYJOBS.kind,
@@ -122,7 +123,7 @@ def create(cron: RayCronJob, due: float) -> Create:
             "name": name_of(cron, due),
             "namespace": meta.namespace,
             "labels": {labels.CRON_JOB: meta.name},
-            "annotations": {labels.SCHEDULED_AT: rfc3339(due)},
+            "annotations": {labels.SCHEDULED_AT: rfc3339(due), **({labels.AUTOSCALING: chosen} if chosen else {})},
             "ownerReferences": [owned_by(RAYCRONJOBS, meta)],
         },
         "spec": template_document(cron.spec.job_template),

@@ -73,6 +73,12 @@ def test_a_job_is_as_the_template_says_and_marked_as_kuberays() -> None:
     assert action.manifest["spec"]["rayClusterSpec"] == cluster_spec()
 
 
+def test_who_sizes_the_clusters_is_passed_on() -> None:
+    action = at(571, cron(annotations={"rayfleet.dev/autoscaling": "hosted", "other": "x"})).actions[-1]
+    assert isinstance(action, Create)
+    assert action.manifest["metadata"]["annotations"].keys() == {"ray.io/cronjob-scheduled-timestamp", "rayfleet.dev/autoscaling"}
+
+
 def test_a_job_that_is_there_is_written_down_and_not_made_again() -> None:
     found = at(571, cron(), job(name_at("2027-01-01T00:10:00Z")))
     assert not found.actions and found.status is not None
