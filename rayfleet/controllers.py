@@ -123,8 +123,14 @@ def sizes(configuration: Configuration, scaler: Scaler) -> Kind[Any]:
         decode=decode_cluster,
         measure=scaling_metrics.Measure(scaler.loop.tally, scaler.loop.unmet) if configuration.enable_metrics else None,
         outside=scaler.loop,
+        concerns=has_a_size_of_its_own,
         called="Autoscaling",
     )
+
+
+def has_a_size_of_its_own(cluster: RayCluster | Undecodable) -> bool:
+    """Does anybody but its owner say how large it is?"""
+    return isinstance(cluster, RayCluster) and bool(cluster.spec.enable_in_tree_autoscaling)
 
 
 def services(configuration: Configuration, pool: Pool) -> Kind[Any]:

@@ -94,7 +94,7 @@ class Controller(Generic[O]):
 
     async def run(self) -> None:
         """Look at every object once, then at whatever changes; until cancelled. Work under way is then given a moment to end."""
-        for found in self.informers[self.kind.resource].values():
+        for found in filter(self.kind.concerns, self.informers[self.kind.resource].values()):
             self._queue.add(found.metadata.key, new=True)
         self._solitude.begin()
         self._loop = asyncio.current_task()
@@ -205,7 +205,7 @@ class Controller(Generic[O]):
             self._solitude.appeared(meta.uid)
         elif old.metadata.generation != meta.generation:
             self._backoffs.hurry(meta.key, self._clock.monotonic())
-        if not self._applier.is_echo(meta):
+        if not self._applier.is_echo(meta) and any(version is not None and self.kind.concerns(version) for version in (old, new)):
             self._add(meta.key, new=old is None)
 
     def _heard_of(self, key: Key) -> None:
@@ -267,7 +267,7 @@ class Controller(Generic[O]):
         for owner in owners:  # a child may change hands
             key = Key((new or old).metadata.namespace, owner.name)
             found = self.informers[self.kind.resource].get(*key)
-            if found is not None:
+            if found is not None and self.kind.concerns(found):
                 self._heed(child, key, old, new)
             if found is not None and found.metadata.uid == owner.uid:
                 self._gone.heard(old, new)

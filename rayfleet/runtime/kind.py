@@ -68,6 +68,9 @@ class Kind(Generic[O]):
 
     `outside` carries the plan's calls. `called`: what it is called in logs and metrics, where another kind has the same resource.
 
+    `concerns`: is there anything to do about this version of an object? One of which neither the version before nor that now concerns us is
+    not looked at, whatever becomes of it and its children.
+
     `required`: the process is not ready without having seen its objects. Of one that may not be listed none are seen, and the rest goes on.
 
     `measure` says at each scrape what there is to say of all objects in the cache; nothing about them is kept between scrapes.
@@ -81,6 +84,7 @@ class Kind(Generic[O]):
     decode: Decode | None = None
     measure: Measure | None = None
     outside: Outside | None = None
+    concerns: Callable[[Any], bool] = everybody
     required: bool = True
     called: str = ""
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import aiohttp
 import pytest
 
-from rayfleet.api.meta import Key
+from rayfleet.api.meta import PODS, Key
 from rayfleet.planning.plan import Plan
 from rayfleet.runtime.controller import CALM
 from rayfleet.runtime.lease import LeaseSettings
@@ -112,6 +112,27 @@ async def test_an_own_status_that_comes_back_is_not_looked_at(api: FakeApi) -> N
         api.store.patch("things", "default", "a", {"metadata": {"annotations": {"by": "a user"}}}, False)
         await until(lambda: len(looks) == 2)
         assert version not in looks
+
+
+async def test_what_does_not_concern_us_is_not_looked_at_until_it_does_and_once_when_it_no_longer_does(api: FakeApi) -> None:
+    looks: list[int] = []
+
+    def counting(seen: Seen) -> Plan:
+        looks.append(seen.thing.spec.replicas)
+        return Plan()
+
+    few = replace(THING_KIND, plan=counting, concerns=lambda thing: thing.spec.replicas < 9)
+    api.store.create("things", "default", thing("a", replicas=9))
+    async with managing(api, kind=few) as manager:
+        controller = manager.controllers[0]
+        api.store.create("things", "default", thing("t", replicas=10))
+        api.store.create("pods", "default", pod("t-0", api.store.get("things", "default", "t")["metadata"]["uid"], of="thing"))
+        await until(lambda: len(controller.informers[PODS].values()) == 1)
+        for replicas in (8, 11, 12):
+            api.store.patch("things", "default", "t", {"spec": {"replicas": replicas}}, False)
+            await until(lambda: controller.informers[THINGS].get("default", "t").spec.replicas == replicas)  # noqa: B023
+            await until(lambda: not controller._queue and not controller._running)
+        assert looks == [8, 11]
 
 
 async def test_scale_and_deletion(api: FakeApi) -> None:
