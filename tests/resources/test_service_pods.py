@@ -12,6 +12,7 @@ from rayfleet.api.config import Configuration, InjectedProbes
 from rayfleet.api.meta import RAYSERVICES
 from rayfleet.api.names import Slot
 from rayfleet.api.raycluster import RayCluster
+from rayfleet.planning.convergence import compared, drift
 from rayfleet.resources.cluster_hash import is_made_for, lacks_only_groups
 from rayfleet.resources.pod import head_pod, worker_pod
 from rayfleet.resources.services import head_service, stable_head_service
@@ -57,6 +58,11 @@ def test_a_head_whose_state_outlives_it_gives_its_replicas_time(more: dict[str, 
 def test_workers_that_outlive_their_head_find_the_next_one_at_the_same_address(more: dict[str, Any], address: str | None) -> None:
     spec = head_service(of_service(**more), CONFIG)["spec"]
     assert (spec.get("clusterIP"), spec["publishNotReadyAddresses"]) == (address, True)
+
+
+def test_a_headless_one_that_is_there_already_is_left_as_it_is() -> None:
+    of = of_service(gcsFaultToleranceOptions={"backend": "rocksdb"})
+    assert drift(compared(head_service(of, CONFIG)), head_service(of, CONFIG, headless=True)) == {}
 
 
 def test_the_service_s_own_head_service_is_headless_whatever_becomes_of_its_clusters() -> None:
