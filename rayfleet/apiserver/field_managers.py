@@ -131,14 +131,21 @@ def _less_the_last_applied(conflicts: Mapping[Manager, FieldSet], live: Obj, sha
     return {manager: fields - own for manager, fields in conflicts.items()}
 
 
+def _order(path: Path) -> list[tuple[bool, str, str]]:
+    """As Kubernetes lists paths: what is owned at a level comes before what is owned below it."""
+    return [(depth + 1 < len(path), *step) for depth, step in enumerate(path)]
+
+
 def _refusal(conflicts: Mapping[Manager, FieldSet]) -> StatusError:
-    found: list[tuple[Manager, Path]] = [(manager, path) for manager in sorted(conflicts, key=str) for path in sorted(conflicts[manager])]
+    found: list[tuple[Manager, Path]] = [
+        (manager, path) for manager in sorted(conflicts, key=str) for path in sorted(conflicts[manager], key=_order)
+    ]
     causes = [Cause(text(path), "FieldManagerConflict", f"conflict with {manager}") for manager, path in found]
     if len(found) == 1:
         message = f"Apply failed with 1 conflict: {causes[0].message}: {causes[0].field}"
     else:
         lists = [
-            "\n".join((f"conflicts with {manager}:", *(f"- {text(path)}" for path in sorted(paths))))
+            "\n".join((f"conflicts with {manager}:", *(f"- {text(path)}" for path in sorted(paths, key=_order))))
             for manager, paths in sorted(conflicts.items(), key=lambda each: str(each[0]))
         ]
         message = f"Apply failed with {len(found)} conflicts: " + "\n".join(lists)

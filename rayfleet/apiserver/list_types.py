@@ -39,13 +39,14 @@ class Lists:
                     yield from child.check(member, f"{path}.{name}" if path else name)
 
     def _check_items(self, items: list[Any], path: str) -> Iterator[Cause]:
-        seen = set()
+        seen: dict[bytes, int] = {}
         for index, item in enumerate(items):
             if self._kind in ("map", "set"):
                 identity = {key: item[key] for key in self._keys if key in item} if self._kind == "map" and isinstance(item, dict) else item
                 text = msgspec.json.encode(identity)
-                if text in seen:
+                if seen.get(text) == 1:
+                    # Each that stands there more than once is told of once.
                     yield duplicate(f"{path}[{index}]", identity)
-                seen.add(text)
+                seen[text] = seen.get(text, 0) + 1
             if self._items is not None:
                 yield from self._items.check(item, f"{path}[{index}]")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rayfleet.apiserver import pattern
+from rayfleet.apiserver.embedded import check_embedded
+from rayfleet.apiserver.formats import FORMATS
 from rayfleet.apiserver.list_types import Lists
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.rules import Rules
@@ -32,6 +34,14 @@ UNCHECKED = Cause(
 )
 _BLOCKING = frozenset({"FieldValueNotSupported", "FieldValueRequired", "FieldValueTypeInvalid", "FieldValueTooLong", "FieldValueTooMany"})
 _MISSING = object()
+_JUNCTIONS = {
+    "anyOf": "must validate at least one schema (anyOf)",
+    "oneOf": "must validate one and only one schema (oneOf)",
+    "not": "must not validate the schema (not)",
+}
+_FORMATS = {f"kubernetes-{name}": test for name, test in FORMATS.items()}
+"""under names of our own: those of JSON Schema mean something else here and there"""
+_INTEGERS = {"int32": 32, "int64": 64}
 
 
 class StructuralSchema:
@@ -69,7 +79,7 @@ class StructuralSchema:
         ]
 
     def _faults(self, obj: Obj, old: Obj | None) -> list[Cause]:
-        return self._schema_causes(obj, old) + list(self._lists.check(obj))
+        return self._schema_causes(obj, old) + list(self._lists.check(obj)) + check_embedded(self._root, obj)
 
     def _ruled(self, obj: Obj, old: Obj | None, rules: Rules, causes: list[Cause]) -> list[Cause]:
         """What `rules` say; that nobody asked them, when a cause is such that they could not be."""
@@ -110,7 +120,7 @@ def _compiled(schema: Obj) -> Any:
     import jsonschema_rs
 
     plain = _json_schema({**schema, "x-kubernetes-embedded-resource": False})
-    return jsonschema_rs.Draft7Validator(plain, pattern_options=pattern.options())
+    return jsonschema_rs.Draft7Validator(plain, pattern_options=pattern.options(), validate_formats=True, formats=_FORMATS)
 
 
 def _json_schema(schema: Obj) -> Obj:
@@ -123,6 +133,8 @@ def _json_schema(schema: Obj) -> Obj:
         result["type"] = ["integer", "string", *(["null"] if nullable else [])]
     elif schema.get("type"):
         result["type"] = [schema["type"], "null"] if nullable else schema["type"]
+    if schema.get("type") == "string" and (wanted := f"kubernetes-{schema.get('format')}") in _FORMATS:
+        result["format"] = wanted
     if schema.get("enum") is not None:
         result["enum"] = [*schema["enum"], None] if nullable and None not in schema["enum"] else schema["enum"]
     for bound in ("minimum", "maximum"):
@@ -142,6 +154,9 @@ def _json_schema(schema: Obj) -> Obj:
     for name in _LISTS:
         if schema.get(name):
             result[name] = [_json_schema(child) for child in schema[name]]
+    if schema.get("type") == "integer" and (bits := _INTEGERS.get(schema.get("format") or "")):
+        # After those of the schema itself, so that it is known for one that it has not.
+        result["allOf"] = [*result.get("allOf", ()), {"minimum": -(2 ** (bits - 1)), "maximum": 2 ** (bits - 1) - 1}]
     return result
 
 
@@ -150,8 +165,7 @@ def _causes(error: Any, obj: Obj, schema: Obj) -> list[Cause]:
     value = _at(obj, list(error.instance_path))
     if error.kind.name == "type" and "integer" in error.kind.types and "string" not in error.kind.types and isinstance(value, float):
         # Its range is checked as well, and told of without a place.
-        wanted = f"Checked value must be of type integer (default format) in {cause.field}"
-        return [cause, Cause("<nil>", "FieldValueInvalid", f'Invalid value: "": {wanted}')]
+        return [cause, _nowhere(f"Checked value must be of type integer (default format) in {cause.field}")]
     return [cause]
 
 
@@ -159,6 +173,10 @@ def _cause(error: Any, obj: Obj, schema: Obj) -> Cause:
     """A schema error in the words of Kubernetes (kube-openapi's validation errors)."""
     where, kind = list(error.instance_path), error.kind.name
     path, value = field_path(where), _at(obj, where)
+    if kind == "format":
+        return _format_cause(path, value, str(error.kind.format).removeprefix("kubernetes-"))
+    if kind in _JUNCTIONS:
+        return _nowhere(f'"{path}" {_JUNCTIONS[kind]}')
     if kind == "required":
         return required(f"{path}.{error.kind.property}" if path else str(error.kind.property))
     if kind == "type":
@@ -167,9 +185,23 @@ def _cause(error: Any, obj: Obj, schema: Obj) -> Cause:
         return not_supported(path, value, [str(option) for option in error.kind.options])
     if kind == "maxLength":
         return Cause(path, "FieldValueTooLong", f"Too long: may not be more than {error.kind.limit} bytes")
-    if kind == "maxItems":
+    if kind in ("maxItems", "maxProperties"):
         return Cause(path, "FieldValueTooMany", f"Too many: {len(value)}: must have at most {error.kind.limit} items")
-    return invalid_value(path, len(value) if kind == "minItems" else value, f"{path} in body {_sentence(error, kind, schema)}")
+    if kind in ("minimum", "maximum") and _at(schema, list(error.schema_path)) is _MISSING:
+        return _format_cause(path, value, next(name for name, bits in _INTEGERS.items() if abs(error.kind.limit) <= 2 ** (bits - 1)))
+    found = len(value) if kind in ("minItems", "minProperties") else value
+    return invalid_value(path, found, f"{path} in body {_sentence(error, kind, schema)}")
+
+
+def _nowhere(why: str) -> Cause:
+    """What Kubernetes tells of without a place."""
+    return Cause("<nil>", "FieldValueInvalid", f'Invalid value: "": {why}')
+
+
+def _format_cause(path: str, value: Any, name: str) -> Cause:
+    if isinstance(value, str):
+        return Cause(path, "FieldValueTypeInvalid", f"Invalid value: {quote(value)}: {path} in body must be of type {name}: {quote(value)}")
+    return _nowhere(f"Checked value must be of type integer with format {name} in {path}")
 
 
 def _type_cause(path: str, value: Any, types: list[str]) -> Cause:
@@ -192,13 +224,8 @@ def _sentence(error: Any, kind: str, schema: Obj) -> str:
         "minLength": f"should be at least {value} chars long",
         "minItems": f"should have at least {value} items",
         "minProperties": f"should have at least {value} properties",
-        "maxProperties": f"should have at most {value} properties",
         "multipleOf": f"should be a multiple of {value}",
         "uniqueItems": "shouldn't contain duplicates",
-        "anyOf": "must validate at least one schema (anyOf)",
-        "oneOfNotValid": "must validate one and only one schema (oneOf)",
-        "oneOfMultipleValid": "must validate one and only one schema (oneOf)",
-        "not": "must not validate the schema (not)",
     }
     return sentences.get(kind, str(error.message))
 

@@ -62,6 +62,9 @@ def _check_expression(rule: Obj, member: str, path: str, seen: Type, wanted: Typ
     except checker.Misfit as misfit:
         yield _refused(rule, f"{path}.{member}", f"{kind}: {misfit}")
         return
+    except checker.Uninstantiable as wrong:
+        yield _refused(rule, f"{path}.{member}", f"program instantiation failed: {wrong}")
+        return
     except syntax.Unreadable as wrong:
         yield _refused(rule, f"{path}.{member}", f"{kind}: {wrong}")
         return

@@ -15,7 +15,7 @@ EMBEDDED_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 class Node:
     """One schema of a structural schema (apiextensions.k8s.io/v1), reduced to what pruning and defaulting ask."""
 
-    __slots__ = ("default", "embedded", "extra", "has_defaults", "items", "nullable", "open", "properties")
+    __slots__ = ("default", "embedded", "extra", "has_defaults", "has_embedded", "items", "nullable", "open", "properties")
 
     def __init__(self, schema: Obj) -> None:
         self.properties = {name: Node(child) for name, child in (schema.get("properties") or {}).items()}
@@ -28,6 +28,7 @@ class Node:
         self.default = msgspec.json.encode(schema["default"]) if schema.get("default") is not None else None
         below = [*self.properties.values(), *(child for child in (self.items, self.extra) if child)]
         self.has_defaults: bool = any(child.default is not None or child.has_defaults for child in below)
+        self.has_embedded: bool = any(child.embedded or child.has_embedded for child in below)
 
     def prune(self, value: Any, path: str, dropped: list[str]) -> None:
         """Removes unknown members in place and appends their paths."""

@@ -22,17 +22,25 @@ from rayfleet.apiserver.cel.types import (
     list_of,
     map_of,
 )
+from rayfleet.apiserver.regular_expression import fault
 
 Names = Mapping[str, Type]
 
 _NUMBERS = (INT, UINT, DOUBLE)
 _ORDERED = (*_NUMBERS, STRING, BYTES, BOOL, TIMESTAMP, DURATION)
 _MACROS = frozenset({"all", "exists", "exists_one", "existsOne", "map", "filter"})
+_OPTIONAL_MACROS = frozenset({"optMap", "optFlatMap"})
+_SEARCHED = {"find": ((STRING,),), "findAll": ((STRING,), (STRING, INT)), "matches": ((STRING,),)}
+"""what methods take that search a text"""
 _TYPE_NAMES = frozenset({"bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type", "optional_type"})
 
 
 class Misfit(Exception):
     """The text is a whole error with the place in the rule marked."""
+
+
+class Uninstantiable(Exception):
+    """It fits, but no program comes of it."""
 
 
 def check(text: str, names: Names) -> Type:
@@ -106,6 +114,11 @@ class _Checker:
             return BOOL
         if node.target is not None and node.name in _MACROS and len(node.arguments) >= 2:
             return self.comprehension(node, names)
+        if node.target is not None and node.name in _OPTIONAL_MACROS and len(node.arguments) == 2:
+            # Optional values are not followed.
+            self.of(node.target, names)
+            self.of(node.arguments[1], {**names, node.arguments[0].name: DYN})
+            return DYN
         given = tuple(self.of(each, names) for each in node.arguments)
         if node.target is not None:
             return self.method(node, self.of(node.target, names), given)
@@ -121,8 +134,12 @@ class _Checker:
         if node.name not in MEMBERS and node.name not in OPAQUE:
             raise self.misfit(node, f"undeclared reference to '{node.name}' (in container '')")
         found = called(node.name, target)
-        if found is None:
+        if found is None or (node.name in _SEARCHED and not any(map(_all_agree, _SEARCHED[node.name], [given] * 2))):
             raise self.misfit(node, f"found no matching overload for '{node.name}' applied to '{target}.{_listed(given)}'")
+        if node.name in _SEARCHED and node.arguments[0].kind == "literal" and (wrong := fault(node.arguments[0].value)):
+            if node.name == "matches":
+                raise self.misfit(node.arguments[0], "invalid matches argument")
+            raise Uninstantiable(f"error parsing regexp: {wrong}")
         return found
 
     def comprehension(self, node: Expression, names: Names) -> Type:
@@ -193,6 +210,10 @@ def _reckoned(name: str, left: Type, right: Type) -> Type | None:
         both = left == right == TIMESTAMP
         return DURATION if both or left == right else TIMESTAMP
     return None
+
+
+def _all_agree(wanted: tuple[Type, ...], given: tuple[Type, ...]) -> bool:
+    return len(wanted) == len(given) and all(map(_agree, wanted, given))
 
 
 def _agree(left: Type, right: Type) -> bool:
