@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from testbed.build import binary
+from tests.conformance.cases.scales import FERRIES
 from tests.e2e.servers import Site
 from tests.kubelet.kubectl import Kubectl
 from tests.kubelet.world import FOR_EVER, pod
@@ -141,6 +142,19 @@ def test_apply_on_either_side(shell: Kubectl) -> None:
     assert shell.kubectl(*server_side, "--force-conflicts", text=a_map(k="z")) == "configmap/applied serverside-applied\n"
     assert json.loads(shell.kubectl("get", "configmap", "applied", "-o", "json"))["data"] == {"k": "z"}
     shell.kubectl("delete", "configmap", "applied")
+
+
+def test_scale(shell: Kubectl) -> None:
+    shell.kubectl("create", "-f", "-", text=json.dumps(FERRIES))
+    shell.kubectl("wait", "--for=condition=Established", "crd/ferries.scale.example", "--timeout=30s")
+    ferry = {"apiVersion": "scale.example/v1", "kind": "Ferry", "metadata": {"name": "a"}, "spec": {"crew": {"number": 3}}}
+    eventually(lambda: "created" in shell.kubectl("create", "-f", "-", text=json.dumps(ferry), code=None), 20.0, "it is served")
+    assert shell.kubectl("scale", "ferry", "a", "--replicas=5").endswith(" scaled\n")
+    assert "Expected replicas to be 3" in shell.kubectl("scale", "ferry", "a", "--replicas=6", "--current-replicas=3", code=1)
+    assert shell.kubectl("scale", "ferries.scale.example/a", "--replicas=4", "--current-replicas=5").endswith(" scaled\n")
+    assert shell.kubectl("get", "ferry", "a", "-o", "jsonpath={.spec.crew.number}") == "4"
+    assert "spec.crew.number" in shell.kubectl("scale", "ferry", "a", "--replicas=99", code=1)
+    shell.kubectl("delete", "crd", "ferries.scale.example")
 
 
 def test_explain_and_what_is_served(shell: Kubectl) -> None:
