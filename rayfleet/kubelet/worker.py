@@ -99,8 +99,11 @@ class Worker:
             self.wake.set()
 
     def look_again(self) -> None:
-        """The shim lives; what it told meanwhile was not heard."""
+        """The shim lives; what it told meanwhile was not heard. What stands on the disk is known at once: somebody may wait for an end."""
         self.missed = True
+        for history in read_histories(self.directory).values():
+            if not history[-1].running:
+                self.ended(history[-1])
         self.wake.set()
 
     # the loop

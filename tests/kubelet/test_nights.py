@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 
 from rayfleet.api.meta import PODS
 from rayfleet.kubelet import ending, sandbox
-from rayfleet.kubelet.attempt import Attempt
+from rayfleet.kubelet.attempt import Attempt, read_histories
 from rayfleet.kubelet.worker import Worker
 from tests.kubelet.namespaces import command_line, shims
 from tests.kubelet.trouble import disk, held
@@ -119,3 +121,20 @@ async def test_a_worker_that_is_woken_and_ended_at_once_ends() -> None:
     task.cancel()
     await asyncio.wait([task])
     assert task.cancelled()
+
+
+async def test_an_end_that_was_not_heard_holds_up_no_deletion(world: World) -> None:
+    """The kubelet was too slow to listen when it came."""
+    await world.apply(pod(["sleep", "1000"], terminationGracePeriodSeconds=1000))
+    await world.becomes_ready()
+    assert world.kubelet
+    (worker,) = world.kubelet.pods.workers.values()
+    await world.client.delete(PODS, "a", "default")
+    await until("it is asked to end", lambda: world.events("Killing"))
+    assert worker.sandbox
+    worker.sandbox.on_end = lambda attempt: None
+    (pid,) = [pid for pid in shims(world.settings.state) if command_line(pid).startswith(b"sleep")]
+    os.kill(pid, signal.SIGKILL)
+    await until("its end is written down", lambda: any(not one[-1].running for one in read_histories(worker.directory).values()))
+    worker.sandbox.on_return()
+    await until("the Pod is gone", world.gone)
