@@ -17,6 +17,8 @@ from rayfleet.apiserver.store import Store
 from rayfleet.apiserver.window import Window
 from testbed.control_plane import ControlPlane
 from tests.conformance.case import Step
+from tests.conformance.cases import scales
+from tests.conformance.cases.schemas import FORMS
 from tests.conformance.definitions import DEFINITIONS
 from tests.conformance.peer import Peer
 
@@ -66,10 +68,11 @@ def real(plane: ControlPlane) -> Peer:
 
 def prepared(peer: Peer) -> Peer:
     """With the custom kinds that several cases use."""
-    for definition in DEFINITIONS:
+    definitions = [*DEFINITIONS, *FORMS, *scales.DEFINITIONS]
+    for definition in definitions:
         answer = peer.ask(Step("POST", _DEFINITIONS, definition), {})
         assert answer["code"] == 201, answer
-    for definition in DEFINITIONS:
+    for definition in definitions:
         spec = definition["spec"]
         for version in spec["versions"]:
             if version["served"]:

@@ -169,7 +169,7 @@ CASES = [
         ruled("[" * 50 + "]" * 50 + ".size() == 1"),
         ruled("self" + ".trim()" * 2_000 + " == 'a'"),
         ruled("1" + " + 1" * 2_000 + " > 0"),
-        ruled("[" + "1," * 20_000 + "1].size() > 1"),
+        ruled("[" + "1," * 4_000 + "1].size() > 1"),
     ),
     asked(
         "definitions-mistyped",

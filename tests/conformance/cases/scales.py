@@ -20,6 +20,8 @@ SCHEMA = {
 FERRIES = definition("scale.example", "ferries", "Ferry", schema=SCHEMA, subresources={"status": {}, "scale": SCALED})
 BARE = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
 RAFTS = definition("scale.example", "rafts", "Raft", subresources={"scale": BARE})
+DEFINITIONS = [FERRIES, RAFTS]
+"""both servers have them from the start"""
 PATH = "/apis/scale.example/v1/namespaces/${ns}/ferries"
 F = f"{PATH}/a"
 
@@ -37,14 +39,12 @@ def scale(replicas: Any, name: str = "a", **meta: Any) -> dict[str, Any]:
     }
 
 
-made = post(m.DEFINITIONS, FERRIES, unseen=True)
-served = get(PATH, until={"code": 200}, unseen=True)
 here = post(PATH, ferry(crew={"number": 3}), keep={"v": "metadata.resourceVersion"})
 aboard = patch(f"{F}/status", {"status": {"aboard": 1, "selector": "a=b"}}, keep={"v": "metadata.resourceVersion"})
 
 
 def ferries(name: str, *steps: Any) -> Any:
-    return case(name, made, served, here, *steps)
+    return case(name, here, *steps)
 
 
 CASES = [
@@ -100,8 +100,6 @@ CASES = [
     ),
     case(
         "scale-of-what-says-no-number",
-        post(m.DEFINITIONS, RAFTS, unseen=True),
-        get("/apis/scale.example/v1/namespaces/${ns}/rafts", until={"code": 200}, unseen=True),
         post(
             "/apis/scale.example/v1/namespaces/${ns}/rafts", {"apiVersion": "scale.example/v1", "kind": "Raft", "metadata": {"name": "a"}}
         ),

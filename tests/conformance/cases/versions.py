@@ -64,7 +64,6 @@ CASES = [
         "lists-of-the-future",
         *maps("x"),
         get(MAPS + "&resourceVersion=${v}000"),
-        get(MAPS + "&resourceVersion=${v}000&resourceVersionMatch=Exact"),
     ),
     initial("versions-of-initial-events", wanted="true", bookmarks=False),
     initial("versions-of-initial-events-with-bookmarks", wanted="true", bookmarks=True),
