@@ -21,14 +21,20 @@ def kind(word: str, path: str, body: Obj, change: Obj, *bad: Obj, judged: Obj | 
     one = f"{path}/{name}"
     return case(
         f"kind-{word}",
+        post(path, {"metadata": {"name": name}, **body}, keep={"version": "metadata.resourceVersion"}),
         post(path, {"metadata": {"name": name}, **body}),
         get(one, until=judged or {}),
         get(one, headers={"Accept": TABLE}),
         patch(one, change),
+        put(one, {"metadata": {"name": name, "resourceVersion": "${version}"}, **body}),
+        patch(one, {"metadata": {"labels": {"a b": "c"}}}),
+        delete(one, {"preconditions": {"uid": "not-its-uid"}}),
+        get(f"{path}?fieldSelector=metadata.name={name}"),
         post(f"{path}?fieldValidation=Strict", {"metadata": {"name": f"{name}-odd"}, **body, "nonsense": 1}),
         *(post(path, {"metadata": {"name": f"{name}-bad"}, **each}) for each in bad),
         delete(one),
         get(one, until={"code": 404}),
+        delete(one),
     )
 
 
