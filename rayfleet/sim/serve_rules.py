@@ -1,7 +1,7 @@
 """What must be true of RayServices after every request, besides what `judge` holds true of every kind (reference: reliability, b.3).
 
 S9   no more than two of its clusters live. Of two operators at once each may have made one that the other had not heard of: then it is
-     one more, and not for long (L1)
+     one more, and not for long (L1); also while one of them is dead and not replaced yet
 S10  no cluster is made for a suspended service
 S12  the finalizer goes when none of its clusters is left
 V0   no cluster is made while one lives, and was seen, that is made for the very same spec
@@ -116,7 +116,7 @@ class ServeRules(Judge):
 
     def check_release(self, request: Request, old: Obj) -> None:
         left = [each["metadata"]["name"] for each in self.world.store.owned(old["metadata"]["uid"], RAYCLUSTERS)]
-        if left and len(self.world.leaders) == 1:
+        if left and self.world.elects:
             self.fail("S12", f"{request} releases the service, and {', '.join(left)} is left")
 
     def is_own(self, resource: Resource, obj: Mapping[str, Any], turn: Turn) -> bool:
@@ -129,7 +129,7 @@ class ServeRules(Judge):
         super().check_write(request, change, turn)
         if request.resource == RAYCLUSTERS and request.verb == "create":
             self.check_number(request, turn)
-        if request.resource == RAYCLUSTERS and request.verb == "delete" and len(self.world.leaders) > 1:
+        if request.resource == RAYCLUSTERS and request.verb == "delete" and not self.world.elects:
             self.harm_unaware(request.name, turn)
         moved = request.resource == SERVICES and change.old is not None and change.type == "MODIFIED"
         if moved and labels.SERVE in (change.new["metadata"].get("labels") or {}):
@@ -143,7 +143,7 @@ class ServeRules(Judge):
         living = [each for each in self.world.store.owned(turn.uid, RAYCLUSTERS) if not each["metadata"].get("deletionTimestamp")]
         seen = {member.name for member in turn.observed.members}
         unseen = [each for each in living if each["metadata"]["name"] not in (*seen, request.name)]
-        if len(living) - (len(unseen) if len(self.world.leaders) > 1 else 0) > 2:
+        if len(living) - (0 if self.world.elects else len(unseen)) > 2:
             self.fail("S9", f"{request} leaves {', '.join(each['metadata']['name'] for each in living)}")
 
     def check_move(self, request: Request, old: str, new: str) -> None:
