@@ -31,6 +31,7 @@ class ClusterIPs:
         self.targets: dict[Front, tuple[Address, ...]] = {}
         self.listeners: dict[Front, asyncio.Server | Datagrams] = {}
         self.turns = itertools.count()
+        self.carried: set[asyncio.Task[None]] = set()  # nobody else holds on to a connection whose caller has no more to say
         self.changed = asyncio.Event()
         self.following: asyncio.Task[None] | None = None
 
@@ -88,7 +89,12 @@ class ClusterIPs:
             except (OSError, TimeoutError):
                 writer.transport.abort()
 
-        return carry
+        def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.create_task(carry(reader, writer))
+            self.carried.add(task)
+            task.add_done_callback(self.carried.discard)
+
+        return begin
 
     async def carry(self, front: Front, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, to the next Pod in turn that answers."""

@@ -7,6 +7,8 @@ import contextlib
 import resource
 
 CHUNK = 256 * 1024
+JOINED: set[asyncio.Task[object] | None] = set()
+"""Who carries. Nobody else holds on to a connection one of whose ends has no more to say: it would be swept up as garbage."""
 
 
 def allow_many() -> None:
@@ -17,6 +19,8 @@ def allow_many() -> None:
 
 async def join(near: tuple[asyncio.StreamReader, asyncio.StreamWriter], far: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
     """Carry bytes both ways; an end of file is handed on (half closed), an error ends both."""
+    carrier = asyncio.current_task()
+    JOINED.add(carrier)
     try:
         async with asyncio.TaskGroup() as both:
             both.create_task(carry(near[0], far[1]))
@@ -24,6 +28,7 @@ async def join(near: tuple[asyncio.StreamReader, asyncio.StreamWriter], far: tup
     except* OSError:
         pass
     finally:
+        JOINED.discard(carrier)
         for _, writer in (near, far):
             writer.close()
         for _, writer in (near, far):
