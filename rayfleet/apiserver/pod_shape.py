@@ -5,8 +5,8 @@ from __future__ import annotations
 from rayfleet.apiserver.shape import Shape
 
 TYPES: dict[str, dict[str, str]] = {
-    "Pod": {"apiVersion": "s", "kind": "s", "metadata": "*", "spec": "PodSpec", "status": "*"},
-    "Job": {"apiVersion": "s", "kind": "s", "metadata": "*", "spec": "JobSpec", "status": "*"},
+    "Pod": {"apiVersion": "s", "kind": "s", "metadata": "*", "spec": "PodSpec", "status": "o"},
+    "Job": {"apiVersion": "s", "kind": "s", "metadata": "*", "spec": "JobSpec", "status": "o"},
     "JobSpec": {
         "parallelism": "I", "completions": "I", "activeDeadlineSeconds": "I", "backoffLimit": "I", "backoffLimitPerIndex": "I",
         "maxFailedIndexes": "I", "selector": "LabelSelector", "manualSelector": "B", "template": "PodTemplateSpec",

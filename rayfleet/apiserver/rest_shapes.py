@@ -44,7 +44,7 @@ _KINDS: dict[str, dict[str, dict[str, str]]] = {
         "EndpointPort": {"name": "S", "port": "I", "protocol": "S", "appProtocol": "S"},
     },
     "Ingress": {
-        "Ingress": {**_TOP, "spec": "IngressSpec", "status": "*"},
+        "Ingress": {**_TOP, "spec": "IngressSpec", "status": "o"},
         "IngressSpec": {"ingressClassName": "S", "defaultBackend": "IngressBackend", "tls": "[IngressTLS", "rules": "[IngressRule"},
         "IngressBackend": {"service": "o", "resource": "o"},
         "IngressTLS": {"hosts": "[S", "secretName": "S"},

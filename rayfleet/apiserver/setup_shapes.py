@@ -23,7 +23,7 @@ _KINDS: dict[str, dict[str, dict[str, str]]] = {
         "Item": {"type": "S", "max": "{q", "min": "{q", "default": "{q", "defaultRequest": "{q", "maxLimitRequestRatio": "{q"},
     },
     "PersistentVolume": {
-        "PersistentVolume": {**_TOP, "spec": "PersistentVolumeSpec", "status": "*"},
+        "PersistentVolume": {**_TOP, "spec": "PersistentVolumeSpec", "status": "o"},
         "PersistentVolumeSpec": {
             "capacity": "{q", "accessModes": "[S", "persistentVolumeReclaimPolicy": "s", "storageClassName": "s", "mountOptions": "[S",
             "volumeMode": "S", "volumeAttributesClassName": "S", "nodeAffinity": "o", "claimRef": "o", **dict.fromkeys(_SOURCES, "o"),
@@ -43,12 +43,12 @@ _KINDS: dict[str, dict[str, dict[str, str]]] = {
         "PriorityClass": {**_TOP, "value": "I", "globalDefault": "b", "description": "s", "preemptionPolicy": "S"},
     },
     "PodDisruptionBudget": {
-        "PodDisruptionBudget": {**_TOP, "spec": "Spec", "status": "*"},
+        "PodDisruptionBudget": {**_TOP, "spec": "Spec", "status": "o"},
         "LabelSelector": {"matchLabels": "{S", "matchExpressions": "[o"},
         "Spec": {"minAvailable": "x", "selector": "LabelSelector", "maxUnavailable": "x", "unhealthyPodEvictionPolicy": "S"},
     },
     "ValidatingAdmissionPolicy": {
-        "ValidatingAdmissionPolicy": {**_TOP, "spec": "Spec", "status": "*"},
+        "ValidatingAdmissionPolicy": {**_TOP, "spec": "Spec", "status": "o"},
         "Spec": {
             "paramKind": "Param", "matchConstraints": "Match", "validations": "[Validation", "failurePolicy": "S",
             "auditAnnotations": "[Audit", "matchConditions": "[Named", "variables": "[Named",

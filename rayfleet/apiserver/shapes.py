@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rayfleet.apiserver.shape import Shape
 
-_TOP = {"apiVersion": "s", "kind": "s", "metadata": "*", "status": "*"}
+_TOP = {"apiVersion": "s", "kind": "s", "metadata": "*", "status": "o"}
 
 SERVICE = Shape(
     {

@@ -282,8 +282,10 @@ def _updated_metadata(new: Obj, old: Obj) -> Obj:
 
 def _only_status(kind: Kind, new: Obj, old: Obj) -> Obj:
     result = {key: value for key, value in old.items() if key != "status"}
-    if "status" in new:
+    if isinstance(new.get("status"), dict) or (kind.custom and "status" in new):
         result["status"] = new["status"]
+    elif new.get("status") is not None:
+        raise bad_request(f"json: cannot unmarshal into Go struct field {kind.name}.status")
     if not kind.custom:
         # Core kinds let labels and annotations through with a status.
         passed = {name: new["metadata"][name] for name in ("labels", "annotations") if name in new["metadata"]}

@@ -219,3 +219,15 @@ async def test_forged_continue_tokens_give_no_more_than_their_forger_may_see(tok
         answer = await there.peer.get(f"{CONFIGMAPS}?limit=1&continue={forged}")
         assert answer.status in (200, 400, 410)
         assert answer.status != 200 or [each["metadata"]["name"] for each in answer.body["items"]] in ([], ["b"])
+
+
+@pytest.mark.parametrize("kind", ["pods", "services", "nodes", "namespaces", "resourcequotas", "persistentvolumeclaims"])
+@pytest.mark.parametrize("status", [5, "x", [5], [{}]])
+async def test_a_status_of_another_type_is_refused(kind: str, status: Any) -> None:
+    async with place() as there:
+        path = f"/api/v1/{kind}" if kind in ("nodes", "namespaces") else f"/api/v1/namespaces/default/{kind}"
+        ports, claim = {"ports": [{"port": 80}]}, {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        spec = {"pods": pod("a")["spec"], "services": ports, "persistentvolumeclaims": claim}.get(kind, {})
+        assert (await there.peer.create(path, {"metadata": {"name": "b"}, "spec": spec, "status": status})).status == 400
+        assert (await there.peer.create(path, {"metadata": {"name": "a"}, "spec": spec})).status == 201
+        assert (await there.peer.patch(f"{path}/a/status", {"status": status})).status in (400, 422)
