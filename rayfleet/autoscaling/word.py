@@ -95,7 +95,7 @@ class Word:
         """How many shapes, bundles and nodes there are to be weighed. They are not read for it."""
         asked = sum(len(each.resource_requests) for each in self._state.cluster_resource_constraints)
         gangs = sum(len(bundles(each)) for each in self._state.pending_gang_resource_requests)
-        return len(self._state.pending_resource_requests) + len(self._state.node_states) + asked + gangs
+        return asked + gangs + len(self._state.pending_resource_requests) + len(self._state.node_states)
 
     def told(self) -> bytes:
         """The answer as another process is told of it (`demand_in`)."""
@@ -106,7 +106,7 @@ class Word:
         """How many tasks, actors and bundles wait for room."""
         shapes = islice(self._state.pending_resource_requests, MOST_SHAPES)
         gangs = islice(self._state.pending_gang_resource_requests, MOST_GANGS)
-        return sum(min(max(each.count, 0), MOST_OF_A_SHAPE) for each in shapes) + sum(len(bundles(each)) for each in gangs)
+        return sum(len(bundles(each)) for each in gangs) + int(sum(min(max(each.count, 0), MOST_OF_A_SHAPE) for each in shapes))
 
     @property
     def waits(self) -> bool:

@@ -6,17 +6,20 @@ import asyncio
 import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import aiohttp
 
-from rayfleet.api.meta import CONFIGMAPS, SECRETS
+from rayfleet.api import labels
+from rayfleet.api.meta import CONFIGMAPS, RAYCLUSTERS, SECRETS
 from rayfleet.kube.client import Client
-from rayfleet.kube.errors import NotFound
+from rayfleet.kube.errors import ApiError, NotFound
 from rayfleet.kubelet import claims, tokens
 from rayfleet.kubelet.cgroups import Cgroups
 from rayfleet.kubelet.env import Source
 from rayfleet.kubelet.events import Events
-from rayfleet.kubelet.images import Images
+from rayfleet.kubelet.images import Images, installed_python, installed_ray, mismatch
 from rayfleet.kubelet.network import Network
 from rayfleet.kubelet.objects import Pod
 from rayfleet.kubelet.settings import KubeletSettings
@@ -53,3 +56,19 @@ class House:
         for key, value in (found.get("data") or {}).items():
             decoded[key] = base64.b64decode(value).decode(errors="surrogateescape") if kind == "secret" else value
         return decoded
+
+    async def mismatch(self, pod: Pod, spec: Mapping[str, Any], environment: Path) -> str:
+        """A sentence where the container asks for something else than what stands for its image."""
+        stated = await self.ray_version(pod, spec["name"])
+        return mismatch(spec, installed_ray(environment), installed_python(environment), stated)
+
+    async def ray_version(self, pod: Pod, container: str) -> str:
+        """What the cluster says that its head's Ray is; "" of other containers, and where nobody says so. Not worth an error."""
+        marks = pod.metadata.labels or {}
+        if marks.get(labels.NODE_TYPE) != labels.HEAD or container != pod.spec["containers"][0]["name"]:
+            return ""
+        try:
+            cluster = await self.client.get(RAYCLUSTERS, marks.get(labels.CLUSTER, ""), pod.metadata.namespace)
+        except ApiError:
+            return ""
+        return str(cluster["spec"].get("rayVersion") or "")

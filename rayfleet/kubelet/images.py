@@ -145,10 +145,11 @@ def installed_python(environment: Path) -> str:
     return next((path.name.removeprefix("python") for path in environment.glob("lib/python3*")), "")
 
 
-def mismatch(container: Mapping[str, Any], installed: str, python: str) -> str:
-    """One sentence when the container's image or RAY_VERSION names another Ray or Python than the installed one; else ""."""
+def mismatch(container: Mapping[str, Any], installed: str, python: str, stated: str = "") -> str:
+    """One sentence when the container's image or RAY_VERSION, or else the `stated` rayVersion of its cluster, names another Ray than the
+    installed one, or the image another Python; else ""."""
     image = container.get("image") or ""
-    sentences = [ray_mismatch(container, image, installed)]
+    sentences = [ray_mismatch(container, image, installed, stated)]
     if (tag := PYTHON.search(image)) and f"3.{tag.group(1)}" != python:
         sentences.append(
             f"image {image} asks for Python 3.{tag.group(1)}; {f'Python {python}' if python else 'no Python at all'} stands for it"
@@ -156,12 +157,12 @@ def mismatch(container: Mapping[str, Any], installed: str, python: str) -> str:
     return "; ".join(filter(None, sentences))
 
 
-def ray_mismatch(container: Mapping[str, Any], image: str, installed: str) -> str:
+def ray_mismatch(container: Mapping[str, Any], image: str, installed: str, stated: str) -> str:
     tag = TAG.search(image)
-    stated = [entry.get("value") for entry in container.get("env") or () if entry["name"] == VERSION_VARIABLE]
-    wanted = tag.group(1) if tag else next(filter(None, stated), "")
+    variable = next((entry.get("value") for entry in container.get("env") or () if entry["name"] == VERSION_VARIABLE), None)
+    wanted = tag.group(1) if tag else variable or stated
     if not wanted or wanted == installed:
         return ""
-    source = f"image {image}" if tag else f"{VERSION_VARIABLE}={wanted}"
+    source = f"image {image}" if tag else f"{VERSION_VARIABLE}={wanted}" if variable else f"spec.rayVersion: {wanted}"
     here = f"Ray {installed}" if installed else "no Ray at all"
     return f"{source} asks for Ray {wanted}; {here} stands for it (docs/local.md says how to have another one)"

@@ -18,7 +18,6 @@ from rayfleet.kubelet.attempt import LOST, read_histories, with_attempt
 from rayfleet.kubelet.cgroups import limits_of
 from rayfleet.kubelet.env import ConfigError, Facts, Source
 from rayfleet.kubelet.house import House
-from rayfleet.kubelet.images import installed_python, installed_ray, mismatch
 from rayfleet.kubelet.kept_logs import keep
 from rayfleet.kubelet.network import NetworkError, link_of
 from rayfleet.kubelet.passage import Passage
@@ -168,11 +167,11 @@ class Setup:
     async def start_container(self, name: str) -> None:
         """Raises ConfigError (NotReady, NotToBeHad), SandboxError or ApiError; a program that cannot be executed is a failed attempt."""
         assert self.worker.sandbox is not None
-        spec = self.worker.health.container(name)
+        pod, spec = self.worker.pod, self.worker.health.container(name)
         python = self.house.images.environment(spec.get("image") or "")
         history = self.worker.histories.get(name, ())
         attempt = history[-1].attempt + 1 if history else 0
-        init = any(one["name"] == name for one in self.worker.pod.init_containers)
+        init = any(one["name"] == name for one in pod.init_containers)
         facts = await self.facts(env.sources_of(spec))
         account = self.account(spec, warn=not history)
         about = (spec, attempt, uuid.uuid4().hex, self.directory, facts, self.house.settings, self.hostname(), python, account)
@@ -189,7 +188,7 @@ class Setup:
         else:
             self.worker.waiting.pop(name, None)
             self.worker.tell("Normal", "Started", f"Started container {name}")
-            if not history and (words := mismatch(spec, installed_ray(python), installed_python(python))):
+            if not history and (words := await self.house.mismatch(pod, spec, python)):
                 self.worker.tell("Warning", "ImageMismatch", words)
             self.worker.health.greet(name)
 

@@ -84,7 +84,7 @@ def since(cron: RayCronJob, now: float) -> float:
 
 def dated_ahead(cron: RayCronJob, jobs: Sequence[RayJob], now: float) -> bool:
     """Was the clock wrong that wrote the last time, and not ours, as times of the API's own would tell? Until then nothing would be due."""
-    made = [each.metadata.creation_timestamp for each in (cron, *jobs)]
+    made = [cron.metadata.creation_timestamp, *(job.metadata.creation_timestamp for job in jobs)]
     return is_to_come(cron.status.last_schedule_time, now) and not any(is_to_come(time, now) for time in made)
 
 

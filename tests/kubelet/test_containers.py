@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
-from rayfleet.api.meta import CONFIGMAPS, SECRETS
+from bench.load import install_crds
+from rayfleet.api import labels
+from rayfleet.api.crds import crds
+from rayfleet.api.meta import CONFIGMAPS, RAYCLUSTERS, SECRETS
 from tests.kubelet.world import FOR_EVER, World, pod, until
 
 pytestmark = pytest.mark.namespaces
@@ -198,6 +201,17 @@ async def test_an_image_of_another_ray_is_told_once(world: World) -> None:
     await world.apply(pod(FOR_EVER, image="rayproject/ray:2.9.3"))
     await world.becomes_ready()
     assert len(await until("an event", lambda: world.events("ImageMismatch"))) == 1
+
+
+async def test_a_cluster_that_states_another_ray_is_told_once_by_its_head(world: World) -> None:
+    await install_crds(world.client, crds())
+    group = {"rayStartParams": {}, "template": {"spec": {"containers": []}}}
+    await world.apply({"metadata": {"name": "old"}, "spec": {"rayVersion": "2.9.0", "headGroupSpec": group}}, RAYCLUSTERS)
+    head = pod(FOR_EVER, image="mine")
+    head["metadata"]["labels"] = {labels.CLUSTER: "old", labels.NODE_TYPE: labels.HEAD}
+    await world.apply(head)
+    await world.becomes_ready()
+    assert "spec.rayVersion: 2.9.0" in (await until("an event", lambda: world.events("ImageMismatch")))[0]
 
 
 async def test_nonsense_in_one_pod_is_told_and_harms_no_other(world: World) -> None:

@@ -31,6 +31,18 @@ def test_another_version_is_told(container: dict[str, Any], told: bool) -> None:
     assert bool(mismatch(container, "2.60.0", "3.11")) is told
 
 
+@pytest.mark.parametrize(
+    ("image", "stated", "words"),
+    [
+        ("mine", "2.9.0", "spec.rayVersion: 2.9.0 asks for Ray 2.9.0; Ray 2.60.0 stands for it"),
+        ("rayproject/ray:2.60.0", "2.9.0", ""),
+        ("mine", "2.60.0", ""),
+    ],
+)
+def test_what_the_cluster_states_counts_where_the_image_says_nothing(image: str, stated: str, words: str) -> None:
+    assert mismatch({"image": image}, "2.60.0", "3.11", stated).partition(" (")[0] == words
+
+
 def images(tmp_path: Path, *rules: Rule) -> Images:
     orders = Orders(tmp_path)
     orders.rules.write_bytes(msgspec.json.encode(Rules(str(tmp_path / "made"), rules)))
