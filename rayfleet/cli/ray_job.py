@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import secrets
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,18 +26,44 @@ class Outcome:
     log: str
 
 
+class Refused(OSError):
+    """The dashboard's answer is an error."""
+
+
 def run_job(dashboard: str, entrypoint: str, within: float = 90.0, token: str = "") -> Outcome:
     """Submit, wait, fetch the log. A job that has not ended in time has the status it had then. `token` is shown where there is one.
 
-    Raises OSError when the dashboard does not answer. https://docs.ray.io/en/latest/cluster/running-applications/job-submission/rest.html
+    Raises OSError when the dashboard refuses, or does not answer in time: a connection that breaks is made again.
+    https://docs.ray.io/en/latest/cluster/running-applications/job-submission/rest.html
     """
-    job = ask(f"{dashboard}/api/jobs/", {"entrypoint": entrypoint}, token)["submission_id"]
-    deadline = time.monotonic() + within
+    job, deadline = f"rayfleet-{secrets.token_hex(6)}", time.monotonic() + within
+    patiently(lambda: submit(dashboard, job, entrypoint, token), deadline)
     while True:
-        found = ask(f"{dashboard}/api/jobs/{job}", token=token)
+        found = patiently(lambda: ask(f"{dashboard}/api/jobs/{job}", token=token), deadline)
         if found["status"] in ENDED or time.monotonic() > deadline:
-            return Outcome(found["status"], found.get("message") or "", ask(f"{dashboard}/api/jobs/{job}/logs", token=token)["logs"])
+            log = patiently(lambda: ask(f"{dashboard}/api/jobs/{job}/logs", token=token), deadline)["logs"]
+            return Outcome(found["status"], found.get("message") or "", log)
         time.sleep(STEP)
+
+
+def patiently(call: Callable[[], Any], deadline: float) -> Any:
+    while True:
+        try:
+            return call()
+        except Refused:
+            raise
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(STEP)
+
+
+def submit(dashboard: str, job: str, entrypoint: str, token: str) -> None:
+    try:
+        ask(f"{dashboard}/api/jobs/", {"entrypoint": entrypoint, "submission_id": job}, token)
+    except Refused as refusal:
+        if "already exists" not in str(refusal):  # else it has arrived before, and the answer has not
+            raise
 
 
 def ask(url: str, body: Any = None, token: str = "") -> Any:
@@ -42,7 +71,14 @@ def ask(url: str, body: Any = None, token: str = "") -> Any:
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
     request = urllib.request.Request(url, data=data, headers=headers)
     try:
+        return answer_to(request)
+    except http.client.HTTPException as error:
+        raise OSError(f"{url} broke its answer off: {error}") from error
+
+
+def answer_to(request: urllib.request.Request) -> Any:
+    try:
         with DIRECT.open(request, timeout=30) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as refusal:
-        raise OSError(f"{url} answered {refusal.code}: {refusal.read()[:500].decode(errors='replace')}") from refusal
+        raise Refused(f"{request.full_url} answered {refusal.code}: {refusal.read()[:500].decode(errors='replace')}") from refusal
