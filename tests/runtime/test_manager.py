@@ -170,7 +170,8 @@ async def test_a_failed_pod_is_replaced_with_more_patience_each_time(api: FakeAp
         await until(lambda: status(api, "a").get("phase") == "Pending" and not pods(api))
         held = manager.controllers[0]._backoffs.of(Key("default", "a"), manager._clock.monotonic())["pods"]
         assert held.attempts == 2 and held.message == "it failed" and held.event == ""
-        assert manager.controllers[0]._reader.gone(api.store.get("things", "default", "a")["metadata"]["uid"]) == {"a-0"}
+        owner = api.store.get("things", "default", "a")["metadata"]["uid"]
+        await until(lambda: manager.controllers[0]._reader.gone(owner) == {"a-0"})  # its cache hears of it after the API
 
 
 async def test_a_foreign_pod_of_the_same_name_is_left_alone_and_told_of(api: FakeApi) -> None:

@@ -131,7 +131,7 @@ CASES = [
         get(f"{BUDGETS}/b", until={"status.disruptionsAllowed": 1, "status.currentHealthy": 2}, unseen=True),
         get(f"{BUDGETS}/b", headers={"Accept": TABLE}),
         post(f"{m.PODS}/p1/eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p1"}}),
-        get(f"{BUDGETS}/b", until={"status.disruptionsAllowed": 0}, unseen=True),
+        get(f"{BUDGETS}/b", until={"status.disruptionsAllowed": 0, "status.currentHealthy": 1}, unseen=True),
         post(f"{m.PODS}/p2/eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p2"}}),
         get(f"{m.PODS}/p2"),
     ),
