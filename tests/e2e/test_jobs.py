@@ -171,7 +171,7 @@ def test_a_program_is_run_from_the_command_line_in_its_directory_and_its_code_is
     (tmp_path / "lib.py").write_text(f"WORD = {ODD!r}")
     (tmp_path / "x.py").write_text("import lib, sys; assert sys.argv[1] == lib.WORD; print('it ran'); sys.exit(7)")
     words = ("--name", "by-hand", "--memory", "2Gi", "--ttl", "15", "--working-dir", str(tmp_path))
-    done = run(site, "submit", *words, "--", "python", "x.py", ODD)
+    done = run(site, "submit", *words, "python", "x.py", ODD)
     assert done.returncode == 7, done
     assert "it ran" in done.stdout and "exit code 7" in done.stderr
     assert len(clusters(site, "by-hand")) == 1, "not before its time"
