@@ -51,13 +51,27 @@ async def answered(connection: Connection, question: Callable[[Client], Awaitabl
             pause = min(pause * 2, LONGEST_PAUSE)
 
 
-async def until_served(connection: Connection, resource: Resource | None) -> None:
-    """Wait until a custom resource is served that was not; for ever where None is waited for. That one definition is watched, so that
-    nothing is asked at rest; who may not watch it asks every `LOOK` seconds what is served."""
-    there = asyncio.Event()
+async def until_served(connection: Connection, resource: Resource | None, *, everywhere: bool = True) -> None:
+    """Wait until a custom resource is served that was not; for ever where None is waited for. Its definition is watched, so that nothing is
+    asked at rest; who may not watch it, or has no business outside of some namespaces, asks every `LOOK` seconds what is served."""
     if resource is None:
-        await there.wait()
-        return
+        await asyncio.Event().wait()
+    elif everywhere:
+        await until_defined(connection, resource)
+    else:
+        await until_seen(connection, resource)
+    log.info("%s is served from now on: beginning anew", resource and resource.api_version)
+
+
+async def until_seen(connection: Connection, resource: Resource) -> None:
+    while True:
+        await asyncio.sleep(LOOK * random.uniform(0.75, 1.25))
+        if await serves(connection, resource):
+            return
+
+
+async def until_defined(connection: Connection, resource: Resource) -> None:
+    there = asyncio.Event()
     async with Client(connection, user_agent=USER_AGENT, timeout=DEADLINE) as client:
         name = f"metadata.name={resource.plural}.{resource.group}"
         found = Informer(client, CUSTOMRESOURCEDEFINITIONS, Answer, fields=name, required=False, on_demand=True, metadata_only=True)
@@ -66,12 +80,12 @@ async def until_served(connection: Connection, resource: Resource | None) -> Non
         coming = asyncio.create_task(there.wait())
         try:
             await found.synced()
-            while not there.is_set() and not (found.is_denied and await serves(connection, resource)):
-                await asyncio.wait([coming], timeout=LOOK * random.uniform(0.75, 1.25))
+            if found.is_denied:
+                return await until_seen(connection, resource)
+            await coming
             while not await serves(connection, resource):  # noqa: ASYNC110  (a moment later than its definition is there)
                 await asyncio.sleep(PAUSE)
         finally:
             coming.cancel()
             watching.cancel()
             await asyncio.wait([coming, watching])
-    log.info("%s is served from now on: beginning anew", resource.api_version)

@@ -122,7 +122,7 @@ async def look_after(configuration: Configuration, connection: Connection, *, ex
 
     async with dashboards(configuration, connection) as pool, scaler(connection) as sizes:
         manager = Manager(connection, kinds_of(configuration, pool, sizes), settings_of(configuration, connection))
-        coming = asyncio.create_task(until_served(connection, expected))
+        coming = asyncio.create_task(until_served(connection, expected, everywhere=not configuration.namespaces))
         coming.add_done_callback(lambda _: manager.stop())
         try:
             await manager.run(signals=True)

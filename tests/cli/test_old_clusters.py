@@ -21,7 +21,7 @@ OLD = "rayclusters.cluster.ray.io"
 
 
 def test_an_old_cluster_is_adopted_runs_is_changed_and_goes(command: Run, kubeconfig: str, start: Start, free_port: int) -> None:
-    """Its definition comes when the operator, one of a single namespace, is there already."""
+    """Its definition comes when the operator is there already."""
 
     def run(*words: str, text: str = "") -> str:
         done = command(*words, "--kubeconfig", kubeconfig, text=text)
@@ -36,7 +36,7 @@ def test_an_old_cluster_is_adopted_runs_is_changed_and_goes(command: Run, kubeco
         return str((old().get("status") or {}).get("phase", ""))
 
     run("apply", "-f", "-", text="---\n".join(map(dump_yaml, crds())))
-    start("run", "--watch-namespace", "default", "--listen", f"127.0.0.1:{free_port}")
+    start("run", "--listen", f"127.0.0.1:{free_port}")
     eventually(lambda: answer(free_port, "/readyz"), 20.0, "the operator has seen what there is")
     run("apply", "-f", "-", text=dump_yaml(old_crd()))
     run("apply", "-f", str(EXAMPLE))
