@@ -63,7 +63,7 @@ PARTS: dict[str, list[list[str]]] = {
         [*PYTEST, "tests/sim"],
         [*STORMS, "1500", "250", "11112", "clusters"],
         [*STORMS, "700", "1000", "11112", "jobs"],
-        [*STORMS, "160", "3000", "1112", "services"],
+        [*STORMS, "180", "4000", "1112", "services"],
         [*STORMS, "120", "100", "1112", "cronjobs"],
     ],
     "client and runtime": [[*PYTEST, "tests/kube", "tests/runtime", "-m", "not testbed"]],

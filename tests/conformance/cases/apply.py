@@ -183,6 +183,7 @@ CASES = [
                 {
                     "metadata": {"name": "a"},
                     "spec": {
+                        "managedBy": "example.com/nobody",  # else its controller writes to it meanwhile
                         "suspend": True,
                         "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox:1"}]}},
                     },
