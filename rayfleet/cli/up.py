@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     "--config",
     "file",
     metavar="FILE",
-    help="Images, directories and ports, instead of ~/.config/rayfleet/local.yaml.",
+    help="Images, directories and ports, instead of ~/.config/rayfleet/local.yaml; for this fleet until another file is named.",
 )
 @click.option("--egress", is_flag=True, help="Let Pods out: to the ports 22, 80 and 443, or those of the configuration.")
 @click.option("--nodes", type=click.IntRange(1, 20), help="How many nodes this machine is, of a fleet that is started now.")
@@ -81,9 +81,12 @@ def command(
 
     place = state_of(state)
     manifests = load_manifests(files)  # a mistake in a file is told before anything is started
-    configuration = load_configuration(Path(file) if file else default_file(os.environ), must_exist=bool(file))
+    named = str(Path(file).absolute()) if file else place.configuration.read_text() if place.configuration.exists() else ""
+    configuration = load_configuration(Path(named) if named else default_file(os.environ), must_exist=bool(named))
     machine = Machine(nodes or 1, patience or 1.0, configuration.overcommit, configuration.devices)
     start(place, click.echo, auth=auth or "token", configuration=configuration, egress=egress, machine=machine)
+    if file:
+        place.write(place.configuration, named)
     tell_unheeded(place, {"--auth": auth, "--nodes": nodes, "--patience": patience}, configuration)
     try:
         failures = asyncio.run(fill(place, manifests, timeout))

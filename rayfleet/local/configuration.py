@@ -51,6 +51,8 @@ def load_configuration(file: Path, *, must_exist: bool = False) -> Configuration
     """Raises NotConfigured."""
     if not must_exist and not file.exists():
         return Configuration()
+    if not file.exists():
+        raise NotConfigured(f"{file}: there is no such file; name another one: rayfleet up --config FILE")
     found = read(file)
     images, paths = found.get("images") or {}, found.get("hostPaths") or []
     if not isinstance(images, dict):

@@ -21,7 +21,7 @@ from rayfleet.local.state import State
 PEER_GRACE = 5.0
 HOLDER_GRACE = 15.0
 # Objects stay, and with them what their users know: ports, tokens, the authority.
-KEPT = ("objects", "credentials", "ports.json", "lock")
+KEPT = ("objects", "credentials", "ports.json", "configuration", "lock")
 KEPT_OF_PODS = ("claims", "logs", "pods")
 
 

@@ -53,6 +53,11 @@ class State:
         return self.path / "operator.json"
 
     @property
+    def configuration(self) -> Path:
+        """It is there where the user has named a file for this fleet: the file's path."""
+        return self.path / "configuration"
+
+    @property
     def objects(self) -> Path:
         """The embedded API's database; what `down` keeps."""
         return self.path / "objects"

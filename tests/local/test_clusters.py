@@ -236,14 +236,17 @@ def test_a_spec_that_is_refused_touches_no_other_cluster_and_recovers_when_mende
 
 def test_what_is_kept_by_down_comes_back_with_the_next_up(tmp_path_factory: pytest.TempPathFactory) -> None:
     fleet = Fleet(State(tmp_path_factory.mktemp("kept") / "fleet"))
+    named = fleet.state.path.parent / "local.yaml"
+    named.write_text("hostPaths: [/srv]")
     try:
-        fleet.up()
+        fleet.up("--config", str(named))
         fleet.apply(idle_cluster("kept", workers=0))
         fleet.ready("kept", 0)
         fleet.run("down")
         file = fleet.state.path.parent / "kept.json"
         file.write_text(json.dumps(idle_cluster("kept", workers=0)))
         assert "unchanged" in fleet.up("-f", str(file))  # ready means now: not what was written before
+        assert json.loads(fleet.state.host_paths.read_text()) == ["/srv"]
         (head,) = fleet.pods("kept")
         assert fleet.of_pod(head)
         uids, holder = fleet.uids("kept"), find_holder(fleet.state)
