@@ -99,7 +99,6 @@ def test_suspended_all_is_gone_and_resumed_it_serves_what_is_asked_for_by_then(s
     shop.await_ready()
 
 
-@pytest.mark.xfail(reason="not seen yet where processors are to spare; else requests wait (docs/benchmarks.md)", strict=False)
 @where_rare
 def test_a_head_dies_under_load_and_only_requests_at_its_own_proxy_are_lost(shop: Shop, load: Load) -> None:
     load.stop()
