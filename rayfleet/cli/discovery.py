@@ -56,11 +56,9 @@ async def until_served(connection: Connection, resource: Resource | None, *, eve
     asked at rest; who may not watch it, or has no business outside of some namespaces, asks every `LOOK` seconds what is served."""
     if resource is None:
         await asyncio.Event().wait()
-    elif everywhere:
-        await until_defined(connection, resource)
-    else:
-        await until_seen(connection, resource)
-    log.info("%s is served from now on: beginning anew", resource and resource.api_version)
+        return
+    await (until_defined if everywhere else until_seen)(connection, resource)
+    log.info("%s is served from now on: beginning anew", resource.api_version)
 
 
 async def until_seen(connection: Connection, resource: Resource) -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from rayfleet.api.meta import RAYCLUSTERS
 from rayfleet.sim.hosted_storm import HOSTED, elastic, of_cpus, storm
-from rayfleet.sim.judge import Violation
 from rayfleet.sim.sized_line import CALLS, ILLS, LIES
 from rayfleet.sim.sized_ray import SizedRays
 from rayfleet.sim.sizes import Sizes, groups
 from rayfleet.sim.world import World
 from tests.sim.mutants.sizing import MUTANTS, Mutant
+from tests.sim.mutants.verdict import broken_by
 
 STORMS, PORTION = 12, 4
 TIMES = 50
@@ -29,20 +29,10 @@ def test_storms_end_with_as_many_nodes_as_the_work_needs_and_in_silence(first: i
     assert all(any(seen[f"gcs {name}"] for name in names) for names in (CALLS, ILLS, LIES))
 
 
-def broken_by(mutant: Mutant, seed: int) -> str:
-    """The invariant that breaks first with this seed, "" when all hold."""
-    with pytest.MonkeyPatch.context() as patch:
-        mutant(patch)
-        try:
-            storm(seed)
-        except Violation as violation:
-            return str(violation).partition(":")[0]
-    return ""
-
-
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_the_mutant_is_killed(mutant: Mutant) -> None:
-    assert MUTANTS[mutant] in (broken_by(mutant, seed) for seed in range(3)), f"{mutant.__name__} lives: {mutant.__doc__}"
+    found = (broken_by(mutant, lambda _, seed=seed: storm(seed)) for seed in range(3))  # type: ignore[misc]
+    assert MUTANTS[mutant] in found, f"{mutant.__name__} lives: {mutant.__doc__}"
 
 
 def story(struck: tuple[int, str] | None = None) -> tuple[World, SizedRays]:

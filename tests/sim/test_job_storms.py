@@ -11,10 +11,11 @@ import pytest
 
 from rayfleet.api.meta import RAYJOBS
 from rayfleet.sim.job_storm import storm
-from rayfleet.sim.judge import Violation
+from rayfleet.sim.leader import Planner
 from tests.sim import test_job_faults as stories
 from tests.sim.mutants import jobs
 from tests.sim.mutants.jobs import MUTANTS, Mutant
+from tests.sim.mutants.verdict import broken_by
 
 MOST_STORMS = 60
 
@@ -30,23 +31,22 @@ def test_the_same_seed_gives_the_same_storm(leaders: int) -> None:
     assert storm(7, leaders).trace == storm(7, leaders).trace
 
 
-def broken_by(mutant: Mutant, leaders: int, seed: int) -> str:
-    """The invariant that breaks first with this seed, "" when all hold."""
-    with pytest.MonkeyPatch.context() as patch:
-        planner = mutant(patch)
-        try:
-            storm(seed, leaders, planners={RAYJOBS: planner} if planner else None)
-        except Violation as violation:
-            return str(violation).partition(":")[0]
-        except Exception:
-            return "raised"
-    return ""
+def outcome(mutant: Mutant, leaders: int, seed: int) -> str:
+    """The invariant that breaks first with this seed, "raised" for any other error, "" when all hold."""
+
+    def run(planner: Planner | None) -> None:
+        storm(seed, leaders, planners={RAYJOBS: planner} if planner else None)
+
+    try:
+        return broken_by(mutant, run)
+    except Exception:
+        return "raised"
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_the_mutant_is_killed(mutant: Mutant) -> None:
     proof = MUTANTS[mutant]
-    found = (broken_by(mutant, proof.leaders, seed) for seed in range(proof.first, proof.first + MOST_STORMS))
+    found = (outcome(mutant, proof.leaders, seed) for seed in range(proof.first, proof.first + MOST_STORMS))
     assert proof.invariant in found, f"{mutant.__name__} lives: {mutant.__doc__}"
 
 

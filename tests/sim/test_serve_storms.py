@@ -5,12 +5,15 @@ More of them, and what must occur in all: `python -m rayfleet.sim.many 5000 0 11
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from rayfleet.api.meta import RAYSERVICES
-from rayfleet.sim.judge import Violation
+from rayfleet.sim.leader import Planner
 from rayfleet.sim.serve_storm import storm
 from tests.sim.mutants.services import MUTANTS, Mutant
+from tests.sim.mutants.verdict import broken_by
 
 MOST_STORMS = 25
 
@@ -25,19 +28,12 @@ def test_the_same_seed_gives_the_same_storm() -> None:
     assert storm(7, 2).trace == storm(7, 2).trace
 
 
-def broken_by(mutant: Mutant, leaders: int, seed: int) -> str:
-    """The invariant that breaks first with this seed, "" when all hold."""
-    with pytest.MonkeyPatch.context() as patch:
-        planner = mutant(patch)
-        try:
-            storm(seed, leaders, planners={RAYSERVICES: planner} if planner else None)
-        except Violation as violation:
-            return str(violation).partition(":")[0]
-    return ""
+def run(seed: int, leaders: int, planner: Planner | None) -> None:
+    storm(seed, leaders, planners={RAYSERVICES: planner} if planner else None)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_the_mutant_is_killed(mutant: Mutant) -> None:
     proof = MUTANTS[mutant]
-    found = (broken_by(mutant, proof.leaders, seed) for seed in range(proof.first, proof.first + MOST_STORMS))
+    found = (broken_by(mutant, partial(run, seed, proof.leaders)) for seed in range(proof.first, proof.first + MOST_STORMS))
     assert proof.invariant in found, f"{mutant.__name__} lives: {mutant.__doc__}"
