@@ -24,6 +24,7 @@
     last_words  the message that a container leaves
     resolver    the names of the cluster domain;  dns  answers for them
     clusterip   ClusterIPs, node ports and host ports in user space;  datagrams  their UDP
+    pipe        carries a connection on to another
     unheeded    says of which objects nobody takes notice
     tokens      asks for the tokens of service accounts
     claims      a directory for each PersistentVolumeClaim

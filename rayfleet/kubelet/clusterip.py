@@ -9,18 +9,19 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from rayfleet.kubelet.datagrams import Datagrams, listen
 from rayfleet.kubelet.endpoints import EVERYWHERE, Address, Front, forwards
 from rayfleet.kubelet.loop import again_and_again
 from rayfleet.kubelet.objects import Pod, Service
+from rayfleet.kubelet.pipe import Streams, join, reset
 from rayfleet.kubelet.settings import KubeletSettings
 from rayfleet.runtime.informer import Informer
 
 log = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"
-PIECE = 1 << 16
 SETTLE = 0.02  # seconds in which changes gather before the listeners follow
 CONNECT_TIMEOUT = 5.0
 
@@ -31,7 +32,6 @@ class ClusterIPs:
         self.targets: dict[Front, tuple[Address, ...]] = {}
         self.listeners: dict[Front, asyncio.Server | Datagrams] = {}
         self.turns = itertools.count()
-        self.carried: set[asyncio.Task[None]] = set()  # nobody else holds on to a connection whose caller has no more to say
         self.changed = asyncio.Event()
         self.following: asyncio.Task[None] | None = None
 
@@ -85,41 +85,20 @@ class ClusterIPs:
     def handler(self, front: Front) -> Any:
         async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             try:
-                await self.carry(front, reader, writer)
-            except (OSError, TimeoutError):
-                writer.transport.abort()
+                far = await self.dial(front)
+            except OSError:
+                reset(writer)
+                return
+            await join((reader, writer), far)
 
-        def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.create_task(carry(reader, writer))
-            self.carried.add(task)
-            task.add_done_callback(self.carried.discard)
+        return carry
 
-        return begin
-
-    async def carry(self, front: Front, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, to the next Pod in turn that answers."""
+    async def dial(self, front: Front) -> Streams:
+        """A connection to the next Pod in turn that answers. Raises ConnectionRefusedError."""
         targets = self.targets.get(front, ())
         first = next(self.turns)
         for number in range(len(targets)):
-            try:
+            with suppress(OSError):  # a TimeoutError is one
                 async with asyncio.timeout(CONNECT_TIMEOUT):
-                    far_reader, far_writer = await asyncio.open_connection(*targets[(first + number) % len(targets)])
-                break
-            except (OSError, TimeoutError):
-                continue
-        else:
-            raise ConnectionRefusedError
-        try:
-            await asyncio.gather(pump(reader, far_writer), pump(far_reader, writer))
-        finally:
-            far_writer.close()
-            writer.close()
-
-
-async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Until the sender has no more to say, which the receiver is told."""
-    while piece := await reader.read(PIECE):
-        writer.write(piece)
-        await writer.drain()
-    if writer.can_write_eof():
-        writer.write_eof()
+                    return await asyncio.open_connection(*targets[(first + number) % len(targets)])
+        raise ConnectionRefusedError

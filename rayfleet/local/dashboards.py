@@ -10,7 +10,7 @@ import msgspec
 from rayfleet.api.meta import PODS, SERVICES, ObjectMeta
 from rayfleet.kube.client import Client
 from rayfleet.kube.connection import load_kubeconfig
-from rayfleet.local.pipe import join
+from rayfleet.kubelet.pipe import join, reset
 from rayfleet.local.ports import LOOPBACK, Handler, Ports
 from rayfleet.local.relay import through
 from rayfleet.local.state import State
@@ -125,7 +125,7 @@ class Dashboards:
             except (OSError, TimeoutError):
                 far = None
             if far is None:
-                writer.close()
+                reset(writer)
                 return
             await join((reader, writer), far)
 

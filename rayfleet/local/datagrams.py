@@ -29,7 +29,9 @@ Conversation = tuple[tuple[str, int], str]  # who speaks, and to which address
 async def send_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """The other side's part of one conversation: `HOST:PORT` is its first line. It ends when neither side has spoken for a while."""
     try:
-        host, _, port = (await asyncio.wait_for(reader.readline(), DIAL_IN)).decode().strip().rpartition(":")
+        async with asyncio.timeout(DIAL_IN):
+            line = await reader.readline()
+        host, _, port = line.decode().strip().rpartition(":")
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_datagram_endpoint(lambda: Answers(writer), remote_addr=(host, int(port)))
     except (OSError, ValueError, OverflowError, TimeoutError):
@@ -37,7 +39,9 @@ async def send_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
         return
     try:
         while True:
-            transport.sendto(await asyncio.wait_for(read_framed(reader), SILENT))
+            async with asyncio.timeout(SILENT):
+                data = await read_framed(reader)
+            transport.sendto(data)
     except (OSError, TimeoutError, asyncio.IncompleteReadError):
         pass
     finally:

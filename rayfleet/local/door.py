@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 
 from rayfleet.kubelet.loop import again_and_again
+from rayfleet.kubelet.pipe import allow_many
 from rayfleet.local.credentials import kubeconfig
 from rayfleet.local.identity import Identity, identify
-from rayfleet.local.pipe import allow_many
 from rayfleet.local.ports import LOOPBACK, Ports
 from rayfleet.local.relay import towards
 from rayfleet.local.state import State

@@ -13,10 +13,10 @@ import logging
 from collections.abc import Callable
 from ipaddress import IPv4Address
 
+from rayfleet.kubelet.pipe import join, reset
 from rayfleet.kubelet.settings import CLUSTER_ADDRESSES, POD_ADDRESSES
 from rayfleet.local.datagrams import OUTWARD, Mouth, send_on
 from rayfleet.local.names import resolve_names
-from rayfleet.local.pipe import join
 from rayfleet.local.relay import relay, through
 from rayfleet.local.state import State
 
@@ -43,7 +43,7 @@ async def take_out(state: State) -> list[asyncio.Server | Mouth]:
                 raise ConnectionRefusedError
             far = await through(f"{host}:{port}", state.way_out.name)
         except (OSError, TimeoutError):
-            writer.transport.abort()
+            reset(writer)
             return
         await join((reader, writer), far)
 

@@ -12,14 +12,13 @@ import os
 import signal
 from typing import Any
 
+from rayfleet.kubelet.pipe import Streams, allow_many, join, reset
 from rayfleet.local.datagrams import INWARD, send_on
-from rayfleet.local.pipe import allow_many, join
 from rayfleet.local.ports import Handler
 from rayfleet.local.state import State
 
 DIAL_IN = 10.0
 SOCKET = "relay.sock"
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 async def serve(state: State) -> None:
@@ -42,9 +41,11 @@ async def serve(state: State) -> None:
 
 async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
-        line = await asyncio.wait_for(reader.readline(), DIAL_IN)
+        async with asyncio.timeout(DIAL_IN):
+            line = await reader.readline()
         host, _, port = line.decode().strip().rpartition(":")
-        far = await asyncio.wait_for(asyncio.open_connection(host, int(port)), DIAL_IN)
+        async with asyncio.timeout(DIAL_IN):
+            far = await asyncio.open_connection(host, int(port))
     except (OSError, ValueError, OverflowError, TimeoutError):
         writer.close()
         return
@@ -60,7 +61,9 @@ async def through(address: str, path: str = SOCKET) -> Streams:
     reader, writer = await asyncio.open_unix_connection(path)
     try:
         writer.write(f"{address}\n".encode())
-        if await asyncio.wait_for(reader.readline(), DIAL_IN + 1) != f"{address}\n".encode():
+        async with asyncio.timeout(DIAL_IN + 1):
+            answer = await reader.readline()
+        if answer != f"{address}\n".encode():
             raise ConnectionRefusedError(f"nobody answers at {address}")
     except BaseException:
         with contextlib.suppress(OSError):
@@ -76,7 +79,7 @@ def towards(address: str) -> Handler:
         try:
             far = await through(address)
         except (OSError, TimeoutError):
-            writer.close()
+            reset(writer)
             return
         await join((reader, writer), far)
 

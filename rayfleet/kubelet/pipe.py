@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import resource
+import socket
+import struct
 
-CHUNK = 256 * 1024
+PIECE = 256 * 1024
+AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent yet is dropped, and the other side told so
 JOINED: set[asyncio.Task[object] | None] = set()
 """Who carries. Nobody else holds on to a connection one of whose ends has no more to say: it would be swept up as garbage."""
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 def allow_many() -> None:
@@ -17,8 +21,8 @@ def allow_many() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-async def join(near: tuple[asyncio.StreamReader, asyncio.StreamWriter], far: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
-    """Carry bytes both ways; an end of file is handed on (half closed), an error ends both."""
+async def join(near: Streams, far: Streams) -> None:
+    """Carry bytes both ways; an end of file is handed on (half closed), an error breaks both."""
     carrier = asyncio.current_task()
     JOINED.add(carrier)
     try:
@@ -26,7 +30,8 @@ async def join(near: tuple[asyncio.StreamReader, asyncio.StreamWriter], far: tup
             both.create_task(carry(near[0], far[1]))
             both.create_task(carry(far[0], near[1]))
     except* OSError:
-        pass
+        reset(near[1])
+        reset(far[1])
     finally:
         JOINED.discard(carrier)
         for _, writer in (near, far):
@@ -37,8 +42,15 @@ async def join(near: tuple[asyncio.StreamReader, asyncio.StreamWriter], far: tup
 
 
 async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while part := await reader.read(CHUNK):
+    while part := await reader.read(PIECE):
         writer.write(part)
         await writer.drain()
     if writer.can_write_eof():
         writer.write_eof()
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """Let the caller see a connection that broke (RST), not one that was ended well."""
+    with contextlib.suppress(OSError):  # the caller is gone already
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+    writer.transport.abort()
