@@ -253,6 +253,16 @@ async def test_who_has_no_more_to_say_is_answered_all_the_same(world: World) -> 
     writer.close()
 
 
+async def test_a_service_whose_pod_listens_to_nobody_breaks_the_connection(world: World) -> None:
+    address = (await world.apply(service("plain"), SERVICES))["spec"]["clusterIP"]
+    await world.apply(pod(["sleep", "1000"], "a", ports=[{"name": "web", "containerPort": 8000}]))
+    await until("the Service has a Pod", lambda: connects(address, 80))
+    reader, writer = await asyncio.open_connection(address, 80)
+    writer.write_eof()
+    with pytest.raises(ConnectionResetError):
+        await reader.read()
+
+
 ECHO = """
 import socket
 here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
