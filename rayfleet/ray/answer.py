@@ -38,12 +38,14 @@ class Addressed(Protocol):
 @dataclass(frozen=True, slots=True)
 class Question:
     """A GET that changes nothing. The answer is decoded as `type` (bytes: as it came). `port` 0 is the dashboard's. `lasting`: what it says
-    is the same for as long as the head lives."""
+    is the same for as long as the head lives. `amid`: what else was so when it was asked; once that is another, the question is a new one,
+    and what was heard before no answer to it."""
 
     path: str
     type: Any
     port: int = 0
     lasting: bool = False
+    amid: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,6 @@ def deploy(config: Mapping[str, Any]) -> Act:
     return Act("PUT", PATH, msgspec.json.encode(config))
 
 
-def health(port: int) -> Question:
-    """Bytes: `success`. Of the proxy on the head, at its own port."""
-    return Question(HEALTH, bytes, port)
+def health(port: int, label: str = "") -> Question:
+    """Bytes: `success`. Of the proxy on the head, at its own port. `label`: whether requests are sent there at present."""
+    return Question(HEALTH, bytes, port, amid=label)

@@ -17,7 +17,7 @@ from rayfleet.ray import serve
 from rayfleet.ray.answer import Heard, Question, Target
 from rayfleet.ray.desk import Desk
 from rayfleet.rayservice.observed import Member, Observed, head_of
-from rayfleet.rayservice.serve import proxy_at
+from rayfleet.rayservice.serve import sends_well
 from rayfleet.resources import auth
 from rayfleet.resources.pod_template import head_service_of
 from rayfleet.resources.services import dashboard_port
@@ -87,12 +87,10 @@ class Observer:
         )
 
     def questions(self, key: Key, cluster: RayCluster, pods: tuple[PodView, ...]) -> list[Question]:
-        """The proxy on the head is asked itself unless Serve says how it is, and its label says no other."""
+        """The proxy on the head is asked itself unless Serve says that it is well, and its label says no other."""
         head, said = head_of(pods), self.desk.last(key, cluster.metadata.key).get(serve.details())
-        known = said is not None and isinstance(said.answer, serve.Details) and head and proxy_at(said.answer, head.status.pod_ip)
-        if known and head and head.metadata.label(labels.SERVE) == "true":
-            return [serve.details()]
-        return [serve.details(), serve.health(serve_port(cluster))]
+        details = said.answer if said and isinstance(said.answer, serve.Details) else None
+        return [serve.details(), *([] if head and sends_well(head, details) else [health_of(cluster, pods)])]
 
     def member(
         self, key: Key, cluster: RayCluster, pods: tuple[PodView, ...], target: Target | None, heard: Mapping[Key, Mapping[Question, Heard]]
@@ -103,7 +101,7 @@ class Observer:
             pods=pods,
             target=target,
             details=said.get(serve.details()),
-            health=said.get(serve.health(serve_port(cluster))),
+            health=said.get(health_of(cluster, pods)),
             results=self.desk.results(key, cluster.metadata.key) if target else {},
         )
 
@@ -112,6 +110,12 @@ def fronts_of(reader: Reader, cluster: RayCluster | Undecodable) -> list[Service
     """The cluster's own serve Service, which its RayService has made."""
     found: list[ServiceView] = reader.owned(SERVICES, cluster.metadata.uid)
     return [each for each in found if each.metadata.label(labels.ORIGINATED_FROM_KIND) == RAYSERVICES.kind]
+
+
+def health_of(cluster: RayCluster, pods: tuple[PodView, ...]) -> Question:
+    """What was heard of the proxy on the head before its label was changed, by whomever, says nothing against that."""
+    head = head_of(pods)
+    return serve.health(serve_port(cluster), head.metadata.label(labels.SERVE) if head else "")
 
 
 def is_asked(service: RayService | Undecodable, cluster: RayCluster) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from rayfleet.api import labels
 from rayfleet.api.meta import RAYCLUSTERS
+from rayfleet.api.views import PodView
 from rayfleet.planning.actions import Patch, Subject
 from rayfleet.planning.convergence import holds
 from rayfleet.planning.plan import Call
@@ -27,6 +28,7 @@ them something else than we do."""
 ASK_AGAIN = 2.0
 CAPACITY = "target_capacity"
 """In a Serve config: the percentage of its replicas that every deployment has."""
+HEALTHY = "HEALTHY"
 OF_ALL = frozenset({"logging_config"})
 """What is said once for all applications."""
 SUBJECT = Subject("RayCluster", "RayClusters")
@@ -201,17 +203,22 @@ def proxy_at(details: serve.Details, address: str) -> str:
     return next((proxy.status for proxy in details.proxies.values() if proxy.node_ip == address), "")
 
 
+def sends_well(head: PodView, details: serve.Details | None) -> bool:
+    """Are requests sent to the head, and does Serve say that its proxy is well?"""
+    return head.metadata.label(labels.SERVE) == "true" and details is not None and proxy_at(details, head.status.pod_ip) == HEALTHY
+
+
 def head_proxy_answers(member: Member) -> bool | None:
-    """Does the proxy on the head take requests? None while that is not known."""
-    head = member.head
+    """Does the proxy on the head take requests? None while that is not known: the requests that it gets are taken away by what itself said
+    since it got them, for what Serve said may be older."""
+    head, details = member.head, details_of(member)
     if head is None:
         return None
-    details = details_of(member)
-    status = proxy_at(details, head.status.pod_ip) if details else ""
-    if status and status != "HEALTHY":
-        return False
-    if status and head.metadata.label(labels.SERVE) == "true":
+    if sends_well(head, details):
         return True
+    status = proxy_at(details, head.status.pod_ip) if details else ""
+    if head.metadata.label(labels.SERVE) != "true" and status not in ("", HEALTHY):
+        return False
     return None if member.health is None else is_success(member.health)
 
 

@@ -266,6 +266,19 @@ def test_what_a_head_said_is_no_answer_of_the_one_that_took_its_place(scene: Sce
     assert scene.desk.follow(key, moved, [health])[health].answer == Refused(503, "no routes yet")
 
 
+def test_what_was_heard_before_a_label_was_changed_is_no_answer_and_the_question_is_asked_anew(scene: Scene) -> None:
+    key, name = Key("default", "one"), target("one")
+    scene.rays.says["one"] = (503, b"no routes yet")
+    scene.follow("one", serve.health(8000, "false"))
+    scene.run(100)
+    scene.rays.says["one"] = (200, b"success")
+    heard: list[object] = []
+    scene.clock.loop.call_soon(lambda: heard.append(scene.desk.follow(key, name, [serve.health(8000, "true")])))
+    scene.run(0.5)
+    assert heard == [{}] and scene.rays.times("one")[-1] >= 100
+    assert scene.desk.last(key, name.cluster)[serve.health(8000, "true")].answer == b"success"
+
+
 def test_the_rhythm_is_brisk_again_after_an_act(scene: Scene) -> None:
     scene.follow("one", serve.details())
     scene.rays.says["one"] = (200, b"{}")

@@ -162,9 +162,16 @@ def test_ray_s_refusal_of_the_config_is_told_and_not_repeated_before_its_time() 
 def test_the_head_s_label_follows_its_proxy_and_stays_false_where_the_head_is_excluded() -> None:
     story, name = serving()
     head = f"{name}-head-0"
-    story.say(name, {"fruit": "RUNNING", "sums": "RUNNING"}, proxies={"n": Proxy("DRAINED", "10.0.0.1")})
+    story.say(name, {"fruit": "RUNNING", "sums": "RUNNING"}, proxies={"n": Proxy("UNHEALTHY", "10.0.0.1")})
+    del story.health[name]
+    story.settle()
+    assert story.pods[head]["metadata"]["labels"][labels.SERVE] == "true", "it was not asked itself since it has the label"
+    story.proxies(name, head=False)
     story.settle()
     assert story.pods[head]["metadata"]["labels"][labels.SERVE] == "false"
+    story.proxies(name)
+    story.settle()
+    assert story.pods[head]["metadata"]["labels"][labels.SERVE] == "false", "Serve says no other yet"
     story.say(name, {"fruit": "RUNNING", "sums": "RUNNING"}, proxies={"n": Proxy("HEALTHY", "10.0.0.1")})
     story.settle()
     assert story.pods[head]["metadata"]["labels"][labels.SERVE] == "true"

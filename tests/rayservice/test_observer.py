@@ -82,15 +82,16 @@ def test_what_is_to_go_is_asked_nothing(leaves: str) -> None:
     ("label", "proxies", "health_too"),
     [
         ("true", {"n": serve.Proxy("HEALTHY", "10.0.0.1")}, False),
+        ("true", {"n": serve.Proxy("UNHEALTHY", "10.0.0.1")}, True),
         ("false", {"n": serve.Proxy("HEALTHY", "10.0.0.1")}, True),
         ("true", {"n": serve.Proxy("HEALTHY", "10.0.0.2")}, True),
         ("true", {}, True),
     ],
 )
-def test_the_proxy_on_the_head_is_asked_itself_unless_serve_says_how_it_is(
+def test_the_proxy_on_the_head_is_asked_itself_unless_serve_says_that_it_is_well(
     label: str, proxies: dict[str, serve.Proxy], health_too: bool
 ) -> None:
     story, name = serving()
     story.pods[f"{name}-head-0"]["metadata"]["labels"][labels.SERVE] = label
     questions = asked(story, serve.Details(proxies=proxies))[name]
-    assert questions == [serve.details(), *([serve.health(8000)] if health_too else [])]
+    assert questions == [serve.details(), *([serve.health(8000, label)] if health_too else [])]

@@ -28,6 +28,11 @@ def test_the_same_seed_gives_the_same_storm() -> None:
     assert storm(7, 2).trace == storm(7, 2).trace
 
 
+def test_two_operators_do_not_undo_a_head_s_label_by_what_they_heard_before_it_had_it() -> None:
+    """The second one had heard nobody there, and took the last endpoint away when the first one had led requests to it."""
+    storm(7071, 2)
+
+
 def run(seed: int, leaders: int, planner: Planner | None) -> None:
     storm(seed, leaders, planners={RAYSERVICES: planner} if planner else None)
 
