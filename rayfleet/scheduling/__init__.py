@@ -8,6 +8,7 @@
     terms       which Pods a term of Pod affinity means                           pure
     company     Pods that must be near others, or apart from them                 pure
     spread      topology spread constraints                                       pure
+    preference  what a Pod would rather have, of the nodes that it can be on      pure
     decide      a node for each waiting Pod, or the sentence of why there is none pure
     loss        nodes that are silent: conditions, taints, Pods to evict          pure
     garbage     Pods of nodes that are no more, and finished ones beyond a number pure

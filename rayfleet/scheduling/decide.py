@@ -11,6 +11,7 @@ from rayfleet.scheduling.amounts import Amounts, less, requested
 from rayfleet.scheduling.company import company_of
 from rayfleet.scheduling.fit import Misfit, Site, misfit
 from rayfleet.scheduling.pods import Taken, Waiting, priority, taken
+from rayfleet.scheduling.preference import preferred
 from rayfleet.scheduling.spread import spread_of
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -38,12 +39,15 @@ def decide(waiting: Iterable[Waiting], empty: Iterable[Site], present: Iterable[
         try:
             wants = requested(pod.spec)
             misfits = judged(pod, wants, sites, neighbours)
+            fitting = {name: sites[name] for name, why in misfits.items() if why is None}
+            points = preferred(pod, neighbours, sites, fitting) if len(fitting) > 1 else {}
         except (AttributeError, LookupError, TypeError, ValueError) as error:  # nonsense in one Pod's spec is that Pod's trouble alone
             answers[pod.uid] = Answer(refusal=f"the Pod's spec is not understood: {type(error).__name__}: {error}")
             continue
-        fitting = [sites[name] for name, why in misfits.items() if why is None]
         if fitting:
-            best = min(fitting, key=lambda site: (fullness(wants, site), site.pods, site.name))
+            best = min(
+                fitting.values(), key=lambda site: (100 * fullness(wants, site) - points.get(site.name, Fraction(0)), site.pods, site.name)
+            )
             placed = taken(pod.spec, best.name, pod.namespace, pod.labels)
             neighbours.append(placed)
             sites[best.name] = without(best, placed)

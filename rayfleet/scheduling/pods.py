@@ -9,7 +9,7 @@ from typing import Any
 
 from rayfleet.scheduling.amounts import PODS, Amounts, requested
 from rayfleet.scheduling.fit import Port, ports_of
-from rayfleet.scheduling.terms import APART, Term, terms
+from rayfleet.scheduling.terms import APART, NEAR, Term, Wish, terms, wishes
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class Taken:
     namespace: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     shuns: tuple[Term, ...] = ()
+    wishes: tuple[Wish, ...] = ()
     leaving: bool = False
 
 
@@ -43,7 +44,9 @@ def taken(
     """Of a spec that is not understood, nothing but the Pod itself."""
     labels = labels or {}
     try:
-        return Taken(node, requested(spec), ports_of(spec), namespace, labels, terms(spec, APART, namespace, labels), leaving)
+        # Where it had to be near others, kube-scheduler takes it to like them, by the least weight.
+        likes = (*wishes(spec, namespace, labels), *(Wish(1, term) for term in terms(spec, NEAR, namespace, labels)))
+        return Taken(node, requested(spec), ports_of(spec), namespace, labels, terms(spec, APART, namespace, labels), likes, leaving)
     except (AttributeError, LookupError, TypeError, ValueError):
         return Taken(node, {PODS: Fraction(1)}, frozenset(), namespace, labels, leaving=leaving)
 

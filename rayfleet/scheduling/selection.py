@@ -10,7 +10,7 @@ from typing import Any
 
 from rayfleet.planning.selection import meets
 
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+REQUIRED, PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def selected(spec: Mapping[str, Any], name: str, labels: Mapping[str, str]) -> bool:

@@ -1,4 +1,4 @@
-"""Topology spread constraints that must be kept (DoNotSchedule).
+"""Topology spread constraints: those that must be kept (DoNotSchedule), and whom each of them counts.
 
 Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/
 """
@@ -17,6 +17,7 @@ from rayfleet.scheduling.selection import selected
 from rayfleet.scheduling.taints import untolerated
 from rayfleet.scheduling.terms import narrowed
 
+MUST, ANYWAY = "DoNotSchedule", "ScheduleAnyway"
 UNEVEN = "node(s) didn't match pod topology spread constraints"
 
 
@@ -45,21 +46,32 @@ class Spread:
 
 def spread_of(pod: Waiting, neighbours: Collection[Taken], sites: Mapping[str, Site]) -> Spread:
     """Raises LookupError for a constraint that is not understood."""
-    rules = [one for one in pod.spec.get("topologySpreadConstraints") or () if one["whenUnsatisfiable"] == "DoNotSchedule"]
+    rules = rules_of(pod.spec, MUST)
     keyed = {name: site for name, site in sites.items() if all(rule["topologyKey"] in site.labels for rule in rules)}
     return Spread(tuple(constraint(rule, pod, neighbours, keyed) for rule in rules))
 
 
+def rules_of(spec: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    """`kind` is MUST or ANYWAY."""
+    return [one for one in spec.get("topologySpreadConstraints") or () if one["whenUnsatisfiable"] == kind]
+
+
 def constraint(rule: Mapping[str, Any], pod: Waiting, neighbours: Collection[Taken], sites: Mapping[str, Site]) -> Constraint:
-    key, selector = rule["topologyKey"], narrowed(rule, pod.labels)
-    domains = {name: site.labels[key] for name, site in sites.items() if counts(rule, pod.spec, site)}
+    counted = census(rule, pod, neighbours, sites)
+    least = min(counted.values(), default=0) if len(counted) >= (rule.get("minDomains") or 1) else 0
+    return Constraint(rule["topologyKey"], counted, int(selects(narrowed(rule, pod.labels), pod.labels)), rule["maxSkew"] + least)
+
+
+def census(rule: Mapping[str, Any], pod: Waiting, neighbours: Collection[Taken], sites: Mapping[str, Site]) -> Counter[str]:
+    """How many Pods that the rule means are in each domain, the empty ones included; all `sites` have the rule's label."""
+    selector = narrowed(rule, pod.labels)
+    domains = {name: site.labels[rule["topologyKey"]] for name, site in sites.items() if counts(rule, pod.spec, site)}
     counted = Counter(dict.fromkeys(domains.values(), 0))
     everything = not (selector or {}).get("matchLabels") and not (selector or {}).get("matchExpressions")
     for one in () if everything else neighbours:  # of a selector without terms kube-scheduler counts nobody
         if one.node in domains and one.namespace == pod.namespace and not one.leaving and selects(selector, one.labels):
             counted[domains[one.node]] += 1
-    least = min(counted.values(), default=0) if len(counted) >= (rule.get("minDomains") or 1) else 0
-    return Constraint(key, counted, int(selects(selector, pod.labels)), rule["maxSkew"] + least)
+    return counted
 
 
 def counts(rule: Mapping[str, Any], spec: Mapping[str, Any], site: Site) -> bool:

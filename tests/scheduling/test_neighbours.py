@@ -73,7 +73,6 @@ NO_VICTIMS, NO_HELP = "No preemption victims found for incoming pod", "Preemptio
         (spread("x"), [there("n0", "x", namespace="other"), there("n1", "y"), there("n1", "y")], "n0"),
         (spread("x", skew=2), [there("n0", "x"), there("n1", "y"), there("n1", "y")], "n0"),
         (spread("x", labelSelector={}), [there("n0", "x"), there("n1", "y"), there("n1", "y")], "n0"),  # counts nobody
-        (spread("x", whenUnsatisfiable="ScheduleAnyway"), [there("n0", "x"), there("n1", "y"), there("n1", "y")], "n0"),
     ],
 )
 def test_where_a_pod_goes(body: dict[str, Any], present: list[Taken], node: str) -> None:
