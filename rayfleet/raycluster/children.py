@@ -42,6 +42,7 @@ from rayfleet.raycluster import certificates
 from rayfleet.raycluster.observed import Observed
 from rayfleet.resources import auth, ingress, network_policy, rbac, services, tls
 from rayfleet.resources.autoscaler_sidecar import NAME as AUTOSCALER
+from rayfleet.resources.pod_template import head_service_of
 
 ACCOUNTS = (SERVICEACCOUNTS, ROLES, ROLEBINDINGS)
 """What the autoscaler needs, all of one name."""
@@ -117,11 +118,17 @@ def wanted_children(observed: Observed, cluster: RayCluster) -> Iterator[Wanted]
         yield Wanted(SECRETS, auth.secret(cluster), "the token of its ports is in it", (auth.KEY,))
     for manifest in network_policy.policies(cluster):
         yield Wanted(NETWORKPOLICIES, manifest, "networkPolicy asks for it")
-    yield Wanted(SERVICES, services.head_service(cluster, observed.config), "the cluster has no head Service")
+    head = services.head_service(cluster, observed.config, headless=is_headless(observed, cluster))
+    yield Wanted(SERVICES, head, "the cluster has no head Service")
     if any(group.num_of_hosts > 1 for group in spec.worker_group_specs):
         yield Wanted(SERVICES, services.headless_service(cluster), "replicas of several hosts need names in DNS")
     if cluster.metadata.annotation(labels.ENABLE_SERVE_SERVICE) == "true" and services.serve_ports(cluster):
         yield Wanted(SERVICES, services.serve_service(cluster), f"the annotation {labels.ENABLE_SERVE_SERVICE} asks for it")
+
+
+def is_headless(observed: Observed, cluster: RayCluster) -> bool:
+    """Is the head Service that is there? It cannot be given an address, and needs no ports."""
+    return any(found.name == head_service_of(cluster) and found.spec.cluster_ip == "None" for found in observed.services)
 
 
 def keeps_account(observed: Observed, cluster: RayCluster) -> bool:

@@ -23,7 +23,8 @@ def head_service(cluster: RayCluster, config: Configuration, *, headless: bool =
     """The Service by which workers, clients and dashboards find the head, also before it is ready.
 
     Headless unless the user asks for another type, or (unless it is to be `headless`) requests go on while there is no head: gRPC asks for
-    the address behind a name twice a minute at most, and until it knows the new head's, Serve's replicas may hang.
+    the address behind a name twice a minute at most, and until it knows the new head's, Serve's replicas may hang. Through an address no
+    port is reached that the Service does not name: then it has all of Ray's own.
     """
     group = cluster.spec.head_group_spec
     given = object_of(group.head_service)
@@ -38,6 +39,8 @@ def head_service(cluster: RayCluster, config: Configuration, *, headless: bool =
         spec["publishNotReadyAddresses"] = True
         if headless or not outlives_its_head(cluster):
             spec["clusterIP"] = "None"
+        else:
+            spec["ports"] = head_ports(cluster, undeclared=True)
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -76,11 +79,15 @@ def head_marks(cluster: RayCluster) -> dict[str, str]:
     return {name: value if name in FIXED else given.get(name, value) for name, value in marks.items()}
 
 
-def head_ports(cluster: RayCluster) -> list[Manifest]:
-    """The head container's declared ports, else Ray's own as the start parameters set them; metrics always."""
-    group = cluster.spec.head_group_spec
+def head_ports(cluster: RayCluster, *, undeclared: bool = False) -> list[Manifest]:
+    """The head container's declared ports, else Ray's own as the start parameters set them; metrics always. `undeclared`: Ray's own in any
+    case, also where their names stand for other numbers."""
+    params = cluster.spec.head_group_spec.ray_start_params
     wanted = {**declared_ports(cluster)}
-    wanted.setdefault(ports.METRICS, ports.port_of(ports.METRICS, group.ray_start_params))
+    wanted.setdefault(ports.METRICS, ports.port_of(ports.METRICS, params))
+    for name in HEAD_PORTS if undeclared else ():
+        number = ports.port_of(name, params)
+        wanted.setdefault(f"{number}-port" if wanted.get(name, number) != number else name, number)
     return [{**port, "appProtocol": "tcp"} for port in service_ports(wanted)]
 
 

@@ -9,14 +9,15 @@ import pytest
 
 from rayfleet.api import labels
 from rayfleet.api.config import Configuration, InjectedProbes
-from rayfleet.api.meta import RAYSERVICES
+from rayfleet.api.meta import RAYSERVICES, SERVICES
 from rayfleet.api.names import Slot
 from rayfleet.api.raycluster import RayCluster
-from rayfleet.planning.convergence import compared, drift
+from rayfleet.api.views import ServiceView
+from rayfleet.raycluster.plan import plan
 from rayfleet.resources.cluster_hash import is_made_for, lacks_only_groups
 from rayfleet.resources.pod import head_pod, worker_pod
 from rayfleet.resources.services import head_service, stable_head_service
-from tests.raycluster.vocabulary import cluster, group, template
+from tests.raycluster.vocabulary import child_of, cluster, group, observed, template
 
 CONFIG = Configuration()
 
@@ -60,9 +61,31 @@ def test_workers_that_outlive_their_head_find_the_next_one_at_the_same_address(m
     assert (spec.get("clusterIP"), spec["publishNotReadyAddresses"]) == (address, True)
 
 
+@pytest.mark.parametrize(
+    ("declared", "backend", "numbers"),
+    [
+        ({"app": 9999}, "rocksdb", {6379, 7000, 8000, 8080, 9999, 10001}),
+        ({"gcs-server": 6380, "dashboard": 7000}, "rocksdb", {6379, 6380, 7000, 8000, 8080, 10001}),
+        ({"app": 9999}, "", {8080, 9999}),
+    ],
+)
+def test_through_an_address_workers_reach_what_the_head_listens_on_though_it_is_not_declared(
+    declared: dict[str, int], backend: str, numbers: set[int]
+) -> None:
+    given = [{"name": name, "containerPort": number} for name, number in declared.items()]
+    head = {"rayStartParams": {"dashboard-port": "7000"}, "template": template(ports=given)}
+    of = of_service(headGroupSpec=head, **({"gcsFaultToleranceOptions": {"backend": backend}} if backend else {}))
+    found = head_service(of, CONFIG)["spec"]["ports"]
+    assert {port["port"] for port in found} == {port["targetPort"] for port in found} == numbers
+    assert len({port["name"] for port in found}) == len(found) == len(numbers)
+
+
 def test_a_headless_one_that_is_there_already_is_left_as_it_is() -> None:
-    of = of_service(gcsFaultToleranceOptions={"backend": "rocksdb"})
-    assert drift(compared(head_service(of, CONFIG)), head_service(of, CONFIG, headless=True)) == {}
+    head = {"template": template(ports=[{"name": "app", "containerPort": 9999}])}
+    of = of_service(headGroupSpec=head, gcsFaultToleranceOptions={"redisAddress": "redis:6379"})
+    there = child_of(head_service(of, CONFIG, headless=True), ServiceView)
+    assert not any(action.resource == SERVICES for action in plan(observed(of, services=(there,))).actions)
+    assert any(action.resource == SERVICES for action in plan(observed(of, services=())).actions)
 
 
 def test_the_service_s_own_head_service_is_headless_whatever_becomes_of_its_clusters() -> None:
