@@ -25,6 +25,7 @@
     resolver    the names of the cluster domain;  dns  answers for them
     clusterip   ClusterIPs, node ports and host ports in user space;  datagrams  their UDP
     pipe        carries a connection on to another
+    unhonoured  what a spec asks for that no Pod has here                         pure
     unheeded    says of which objects nobody takes notice
     tokens      asks for the tokens of service accounts
     claims      a directory for each PersistentVolumeClaim

@@ -17,6 +17,7 @@ from rayfleet.api.quantity import parse
 
 REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_.\-][A-Za-z0-9_.\-]*)\)")
 NAME = re.compile(r"[A-Za-z_.\-][A-Za-z0-9_.\-]*")
+SURROGATES = re.compile("[\ud800-\udfff]")  # in these, bytes that are no text are kept
 KEYED_FIELD = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
 
 Source = tuple[str, str]  # ("secret", "configmap" or "claim", name), or ("token", "SECONDS AUDIENCE"): an audience may be empty
@@ -83,7 +84,17 @@ def whole_source(entry: Mapping[str, Any], facts: Facts) -> dict[str, str]:
             return {}
         raise ConfigError(f'{kind} "{reference.get("name", "")}" not found')
     prefix = entry.get("prefix") or ""
-    return {prefix + key: value for key, value in sorted(data.items()) if NAME.fullmatch(prefix + key)}
+    named = {key: value for key, value in sorted(data.items()) if NAME.fullmatch(prefix + key)}
+    return {prefix + key: value for key, value in named.items() if is_text(kind, reference["name"], key, value)}
+
+
+def is_text(kind: str, name: str, key: str, value: str) -> bool:
+    """What a variable can hold. A ConfigMap's other data is for volumes alone; a Secret's raises ConfigError."""
+    if "\0" not in value and not SURROGATES.search(value):
+        return True
+    if kind == "configmap":
+        return False
+    raise ConfigError(f'{kind} "{name}": the value of {key} is no text, and cannot be that of an environment variable')
 
 
 def one_value(entry: Mapping[str, Any], container: Mapping[str, Any], values: Mapping[str, str], facts: Facts) -> str | None:
@@ -103,7 +114,7 @@ def one_value(entry: Mapping[str, Any], container: Mapping[str, Any], values: Ma
 
 def keyed_value(kind: str, reference: Mapping[str, Any], facts: Facts) -> str | None:
     data = facts.sources.get((kind, reference["name"]))
-    if data is not None and reference["key"] in data:
+    if data is not None and reference["key"] in data and is_text(kind, reference["name"], reference["key"], data[reference["key"]]):
         return data[reference["key"]]
     if reference.get("optional"):
         return None

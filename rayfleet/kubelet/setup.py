@@ -23,6 +23,7 @@ from rayfleet.kubelet.network import NetworkError, link_of
 from rayfleet.kubelet.passage import Passage
 from rayfleet.kubelet.sandbox import ANSWERS_IN, Identity, Sandbox, SandboxError, read_identity, remove_directory
 from rayfleet.kubelet.shim.record import write as write_record
+from rayfleet.kubelet.unhonoured import unhonoured
 from rayfleet.kubelet.users import Account, account_of, as_request, give, hindrance
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ class Setup:
                 await sandbox.destroy()
                 raise
         self.worker.sandbox = sandbox
+        if not again and (words := unhonoured(spec)):
+            self.worker.tell("Warning", "NotHonoured", words)
 
     async def furnish(self) -> None:
         await self.fill_volumes()

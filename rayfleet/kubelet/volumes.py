@@ -105,6 +105,8 @@ def write_all(where: Path, files: Iterable[File], mode: int) -> None:
     for name, content, own in files:
         if name.startswith("/") or ".." in Path(name).parts:
             raise ConfigError(f"path {name} of a file must stay inside its volume")
+        if clash := wanted.intersection((where / name).parents) or {path for path in wanted if where / name in path.parents}:
+            raise ConfigError(f"path {name} of a file and path {min(clash).relative_to(where)} of another exclude each other")
         write(where / name, content, own or mode)
         wanted.add(where / name)
     for path in sorted(where.rglob("*"), reverse=True):  # what is inside a directory comes before it

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from rayfleet.api.meta import PODS
@@ -141,6 +142,12 @@ class Worker:
         except Exception as error:  # nonsense in one Pod's spec is that Pod's trouble alone
             log.exception("pod %s cannot be synced", self.pod.metadata.key)
             self.tell("Warning", "FailedSync", f"{type(error).__name__}: {error}")
+        return await self.wait_longer()
+
+    async def wait_longer(self) -> float:
+        """After what only another spec or another machine would mend: that it waits is told, too."""
+        with suppress(Exception):  # what hinders the Pod may hinder this as well
+            await self.report()
         return CONFIG_RETRY * self.house.settings.backoff_scale
 
     async def sync(self) -> float | None:

@@ -45,6 +45,39 @@ async def test_arguments_environment_and_directory(world: World) -> None:
     assert told == ["p $(NONE)", f"secret config {address}", "disabled 0", "/usr/bin", "/home/ray", f"{sys.prefix}/bin/python"]
 
 
+async def test_a_directory_to_work_in_is_made_as_container_runtimes_make_it(world: World) -> None:
+    assert await finished_log(world, pod("pwd; echo . > file; cat file", workingDir="/app/of/mine")) == ["/app/of/mine", "."]
+
+
+async def test_what_is_no_text_is_no_variable(world: World) -> None:
+    binary = base64.b64encode(b"\xff\x00").decode()
+    await world.apply({"metadata": {"name": "c"}, "binaryData": {"B": binary}, "data": {"T": "text"}}, CONFIGMAPS)
+    await world.apply({"metadata": {"name": "s"}, "data": {"B": binary}}, SECRETS)
+    assert await finished_log(world, pod("env | grep ^[BT]=", envFrom=[{"configMapRef": {"name": "c"}}])) == ["T=text"]
+    await world.apply(pod("true", "b", envFrom=[{"secretRef": {"name": "s"}}]))
+    await world.apply(pod("true", "d", env=[{"name": "B", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "B"}}}]))
+    words = {"b": "the value of B is no text", "d": "couldn't find key B in configmap default/c"}
+    for name, word in words.items():
+        waiting = await until("it waits", lambda name=name: waits_for(world, name))
+        assert (waiting["reason"], word in waiting["message"]) == ("CreateContainerConfigError", True)
+
+
+async def waits_for(world: World, name: str) -> dict[str, Any]:
+    statuses = (await world.status(name)).get("containerStatuses") or [{}]
+    waiting: dict[str, Any] = statuses[0].get("state", {}).get("waiting", {})
+    return waiting if waiting.get("message") else {}
+
+
+async def test_what_no_pod_has_here_is_told_once(world: World) -> None:
+    body = pod("true", hostNetwork=True)
+    body["spec"]["containers"][0]["securityContext"] = {"capabilities": {"add": ["SYS_PTRACE", "NET_BIND_SERVICE"]}}
+    await finished_log(world, body)
+    told = await until("an event", lambda: world.events("NotHonoured"))
+    assert len(told) == 1
+    assert "hostNetwork" in told[0]
+    assert "(SYS_PTRACE)" in told[0]
+
+
 async def test_a_spec_may_ask_for_token_authentication(world: World) -> None:
     assert await finished_log(world, pod("echo $RAY_AUTH_MODE", env=[{"name": "RAY_AUTH_MODE", "value": "token"}])) == ["token"]
 
@@ -220,6 +253,19 @@ async def test_nonsense_in_one_pod_is_told_and_harms_no_other(world: World) -> N
     await world.apply(pod(FOR_EVER))
     await world.becomes_ready()
     assert "no quantity" in (await until("an event", lambda: world.events("FailedSync")))[0]
+
+
+async def test_files_of_a_volume_that_exclude_each_other_are_told(world: World) -> None:
+    await world.apply({"metadata": {"name": "c"}, "data": {"k": "v"}}, CONFIGMAPS)
+    items = [{"key": "k", "path": "a/b"}, {"key": "k", "path": "a"}]
+    await world.apply(pod(FOR_EVER, volumes=[{"name": "v", "configMap": {"name": "c", "items": items}}]))
+    assert "exclude each other" in (await until("an event", lambda: world.events("FailedMount")))[0]
+    waiting = (await until("a status", lambda: statuses(world)))[0]["state"]["waiting"]
+    assert waiting["reason"] == "ContainerCreating"
+
+
+async def statuses(world: World) -> list[dict[str, Any]]:
+    return (await world.status()).get("containerStatuses") or []
 
 
 async def test_a_pod_ends_when_its_deadline_has_passed(world: World) -> None:

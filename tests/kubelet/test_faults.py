@@ -112,10 +112,16 @@ async def test_a_full_disk_is_told_and_new_pods_start_when_there_is_room_again(b
         await until("the disk is full", lambda: not os.statvfs(world.settings.pods).f_bavail)
         await world.apply(pod(FOR_EVER, "b"))
         assert "No space left on device" in (await until("an event", lambda: world.events("FailedCreatePodSandBox")))[0]
+        assert await until("its container waits", lambda: waits(world, "b")) == "ContainerCreating"
         await world.client.delete(PODS, "a", "default", grace=0)
         await world.becomes_ready("b")
         await world.client.delete(PODS, "b", "default", grace=0)
         await until("the workers have ended", lambda: world.kubelet is not None and not world.kubelet.pods.workers)
+
+
+async def waits(world: World, name: str) -> str:
+    statuses = (await world.status(name)).get("containerStatuses") or [{}]
+    return str(statuses[0].get("state", {}).get("waiting", {}).get("reason", ""))
 
 
 async def test_pods_run_where_nothing_on_the_disk_may_be_executed(bare_world: World) -> None:

@@ -1,4 +1,4 @@
-"""Which node a Pod would rather have: of 150 random Pods on six nodes kube-scheduler 1.37 put each on one of those that are best here."""
+"""Which node a Pod would rather have: of 600 random Pods on six nodes kube-scheduler 1.37 put each on one of those that are best here."""
 
 from __future__ import annotations
 

@@ -40,6 +40,8 @@ def start_container(directory: str, request: dict[str, Any]) -> tuple[int, list[
     def prepare() -> None:
         syscalls.unshare(syscalls.CLONE_NEWNS)
         rootfs.build(f"{directory}/root", request["mounts"])
+        if request["cwd"].startswith("/"):
+            rootfs.ensure(request["cwd"], directory=True)  # as container runtimes do
 
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     syscalls.unshare(syscalls.CLONE_NEWPID)
