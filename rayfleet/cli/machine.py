@@ -15,6 +15,7 @@ from rayfleet.cli.check import MISSING, OFF, OK, Row
 from rayfleet.cli.options import closed_fleet, words_for
 from rayfleet.cli.progress import dead_peers
 from rayfleet.kubelet.cgroups import MOUNT
+from rayfleet.kubelet.enforcer import NFT
 from rayfleet.kubelet.images import installed_ray
 from rayfleet.local.find import find_holder
 from rayfleet.local.namespaces import find, missing, setting
@@ -42,6 +43,7 @@ def of_machine(state: State) -> Iterator[Row]:
     yield from user_rows()
     yield disk_row(state.path)
     yield memory_row()
+    yield policies_row()
     yield watches_row()
     yield ports_row(state)
     kubectl = find("kubectl")
@@ -94,6 +96,12 @@ def limits_row(hinders: str) -> Row:
         OFF if hinders else OK,
         f"nobody enforces those of Pods: {hinders}" if hinders else "those of Pods are enforced",
     )
+
+
+def policies_row() -> Row:
+    if find(NFT):
+        return Row("machine", "policies", OK, "NetworkPolicies are enforced")
+    return Row("machine", "policies", OFF, "NetworkPolicies are not enforced: the command nft is not installed (apt-get install nftables)")
 
 
 def disk_row(directory: Path) -> Row:

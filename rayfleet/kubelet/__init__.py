@@ -10,6 +10,8 @@
     env         a container's environment                                         pure
     etc         a Pod's own /etc/hosts and resolv.conf                            pure
     endpoints   which Pods stand behind a Service                                 pure
+    policies    which connections NetworkPolicies allow                         pure
+    filter_rules  the same, as the packet filter is told it                     pure
     sandbox     a Pod's directory and the shim in it: launch, adopt, ask, destroy
     shim/       that process (standard library only)
     container   what the shim is asked to start: argv, environment, mounts
@@ -26,6 +28,7 @@
     clusterip   ClusterIPs, node ports and host ports in user space;  datagrams  their UDP
     pipe        carries a connection on to another
     unhonoured  what a spec asks for that no Pod has here                         pure
+    enforcer    holds Pods, and the callers of Services, to NetworkPolicies
     unheeded    says of which objects nobody takes notice
     tokens      asks for the tokens of service accounts
     claims      a directory for each PersistentVolumeClaim
@@ -40,6 +43,6 @@
     hollow      a kubelet without processes, for benches and tests
 
 The state directory: `pods/UID/` with `pod.json` (whose it is, its address and link), `sandbox.json`, `shim.sock`, `shim.log`, `hosts`,
-`resolv.conf`, `volumes/`, and `containers/NAME/` with a record and a log for each attempt; `bin/` with substitutes. Nothing is written
-outside of it.
+`resolv.conf`, `rules.nft` (what NetworkPolicies make of it), `volumes/`, and `containers/NAME/` with a record and a log for each attempt;
+`bin/` with substitutes. Nothing is written outside of it.
 """

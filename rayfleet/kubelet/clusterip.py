@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -26,9 +26,19 @@ SETTLE = 0.02  # seconds in which changes gather before the listeners follow
 CONNECT_TIMEOUT = 5.0
 
 
+def everybody(caller: str, target: Address, protocol: str) -> bool:
+    """Who is let in where nobody judges."""
+    return True
+
+
 class ClusterIPs:
-    def __init__(self, settings: KubeletSettings, pods: Informer[Pod], services: Informer[Service]) -> None:
-        self.settings, self.pods, self.services = settings, pods, services
+    """`lets(caller, target, protocol)`: may who has this address be connected to that one? He is refused where no Pod behind a port lets
+    him."""
+
+    def __init__(
+        self, settings: KubeletSettings, pods: Informer[Pod], services: Informer[Service], lets: Callable[[str, Address, str], bool]
+    ) -> None:
+        self.settings, self.pods, self.services, self.lets = settings, pods, services, lets
         self.targets: dict[Front, tuple[Address, ...]] = {}
         self.listeners: dict[Front, asyncio.Server | Datagrams] = {}
         self.turns = itertools.count()
@@ -76,7 +86,7 @@ class ClusterIPs:
     async def listen(self, front: Front) -> asyncio.Server | Datagrams:
         """Raises OSError."""
         if front.protocol == "UDP":
-            return await listen((front.host, front.port), lambda: self.targets.get(front, ()))
+            return await listen((front.host, front.port), lambda caller: self.open_to(caller, front))
         if front.protocol != "TCP":
             raise OSError("only TCP and UDP are carried")
         # Shared with who listens at all addresses, if anybody does: an exact address comes first.
@@ -85,7 +95,7 @@ class ClusterIPs:
     def handler(self, front: Front) -> Any:
         async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             try:
-                far = await self.dial(front)
+                far = await self.dial(writer.get_extra_info("peername")[0], front)
             except OSError:
                 reset(writer)
                 return
@@ -93,9 +103,12 @@ class ClusterIPs:
 
         return carry
 
-    async def dial(self, front: Front) -> Streams:
-        """A connection to the next Pod in turn that answers. Raises ConnectionRefusedError."""
-        targets = self.targets.get(front, ())
+    def open_to(self, caller: str, front: Front) -> tuple[Address, ...]:
+        return tuple(target for target in self.targets.get(front, ()) if self.lets(caller, target, front.protocol))
+
+    async def dial(self, caller: str, front: Front) -> Streams:
+        """A connection to the next Pod in turn that answers and lets the caller in. Raises ConnectionRefusedError."""
+        targets = self.open_to(caller, front)
         first = next(self.turns)
         for number in range(len(targets)):
             with suppress(OSError):  # a TimeoutError is one

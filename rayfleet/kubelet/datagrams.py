@@ -27,9 +27,9 @@ class Conversation:
 
 
 class Datagrams(asyncio.DatagramProtocol):
-    """One port. `targets` are those of the moment."""
+    """One port. `targets(caller)` are those of the moment that are open to him, by his IP address."""
 
-    def __init__(self, targets: Callable[[], tuple[Address, ...]]) -> None:
+    def __init__(self, targets: Callable[[str], tuple[Address, ...]]) -> None:
         self.targets = targets
         self.conversations: dict[Any, Conversation] = {}  # by the caller's address, who spoke last at the end
         self.turns = itertools.count()
@@ -51,7 +51,7 @@ class Datagrams(asyncio.DatagramProtocol):
 
     def conversation(self, caller: Any) -> Conversation:
         """Raises OSError when no Pod can be reached."""
-        now, targets = time.monotonic(), self.targets()
+        now, targets = time.monotonic(), self.targets(caller[0])
         known = self.conversations.pop(caller, None)
         if known and (known.target not in targets or now - known.heard_at > SILENT):
             self.end(known)
@@ -98,7 +98,7 @@ class Datagrams(asyncio.DatagramProtocol):
         conversation.socket.close()
 
 
-async def listen(address: Address, targets: Callable[[], tuple[Address, ...]]) -> Datagrams:
+async def listen(address: Address, targets: Callable[[str], tuple[Address, ...]]) -> Datagrams:
     """Raises OSError when the port is taken."""
     _, found = await asyncio.get_running_loop().create_datagram_endpoint(lambda: Datagrams(targets), local_addr=address, reuse_port=True)
     return found

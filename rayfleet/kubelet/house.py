@@ -17,6 +17,7 @@ from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError, NotFound
 from rayfleet.kubelet import claims, tokens
 from rayfleet.kubelet.cgroups import Cgroups
+from rayfleet.kubelet.enforcer import Enforcer
 from rayfleet.kubelet.env import Source
 from rayfleet.kubelet.events import Events
 from rayfleet.kubelet.images import Images, installed_python, installed_ray, mismatch
@@ -35,6 +36,7 @@ class House:
     capacity: Mapping[str, str]  # of each node
     images: Images
     cgroups: Cgroups
+    enforcer: Enforcer | None  # of NetworkPolicies, where nft is there
     starting: asyncio.Semaphore  # sandboxes made at the same time: more only wait for each other's processors
 
     async def fetch(self, pod: Pod, sources: Iterable[Source]) -> dict[Source, Mapping[str, str] | None]:

@@ -17,14 +17,15 @@ from rayfleet.kube.connection import load_kubeconfig
 from rayfleet.kubelet import node, substitutes
 from rayfleet.kubelet.cgroups import Cgroups
 from rayfleet.kubelet.clock import heed_jumps
-from rayfleet.kubelet.clusterip import ClusterIPs
+from rayfleet.kubelet.clusterip import ClusterIPs, everybody
 from rayfleet.kubelet.dns import DnsServer
+from rayfleet.kubelet.enforcer import NFT, Enforcer
 from rayfleet.kubelet.events import Events
 from rayfleet.kubelet.evictions import Evictions
 from rayfleet.kubelet.house import House
 from rayfleet.kubelet.images import Images
 from rayfleet.kubelet.loop import again_and_again
-from rayfleet.kubelet.network import Network
+from rayfleet.kubelet.network import Network, has
 from rayfleet.kubelet.nodes import Nodes
 from rayfleet.kubelet.objects import Pod, Service
 from rayfleet.kubelet.pods import Pods
@@ -46,26 +47,30 @@ class Kubelet:
     def __init__(self, client: Client, settings: KubeletSettings) -> None:
         self.client, self.settings = client, settings
         self.network = Network(settings)
+        self.pod_cache: Informer[Pod] = Informer(client, PODS, Pod)
+        self.service_cache: Informer[Service] = Informer(client, SERVICES, Service)
+        events = Events(client, settings.node)
+        self.enforcer = Enforcer(client, self.network, events, self.pod_cache) if has(NFT) else None
         self.house = House(
             settings=settings,
             client=client,
             network=self.network,
-            events=Events(client, settings.node),
+            events=events,
             web=aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True, limit=0)),
             capacity=node.capacity(len(settings.nodes)),
             cgroups=Cgroups(settings.state),
             images=Images(settings.environment, settings.images),
+            enforcer=self.enforcer,
             starting=asyncio.Semaphore(STARTED_AT_ONCE),
         )
-        self.pod_cache: Informer[Pod] = Informer(client, PODS, Pod)
-        self.service_cache: Informer[Service] = Informer(client, SERVICES, Service)
         own = "" if settings.bind else f"metadata.name={settings.node}"  # the only one that a control plane lets a kubelet see
         self.node_cache: Informer[Node] = Informer(client, NODES, Node, fields=own)
         self.pods = Pods(self.house, self.pod_cache)
         self.nodes = Nodes(self.house, self.pods, self.node_cache)
         self.server = Server(self.pods)
         self.dns = DnsServer(settings, Resolver(settings, self.pod_cache, self.service_cache))
-        self.cluster_ips = ClusterIPs(settings, self.pod_cache, self.service_cache)
+        lets = self.enforcer.lets if self.enforcer else everybody
+        self.cluster_ips = ClusterIPs(settings, self.pod_cache, self.service_cache, lets)
         self.tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -79,6 +84,8 @@ class Kubelet:
         await self.service_cache.synced()
         await self.server.start()  # first: a second kubelet ends here, before it has touched anything
         await self.dns.start()
+        if self.enforcer:
+            await self.enforcer.start()
         await self.cluster_ips.start()
         await self.pods.sweep()
         self.pods.start()
@@ -96,7 +103,7 @@ class Kubelet:
         scheduler = Scheduler(self.client, self.pod_cache, self.node_cache, events.record)
         controller = NodeController(self.client, self.pod_cache, self.node_cache, self.settings.patience)
         collector = Collector(self.client, self.pod_cache, self.node_cache, self.settings.patience)
-        teller = Teller(self.client, self.house.events)
+        teller = Teller(self.client, self.house.events, enforced=self.enforcer is not None)
         works = {"scheduler": scheduler.run, "node controller": controller.run, "pod collector": collector.run}
         works["unheeded objects"] = teller.run
         self.tasks += [asyncio.create_task(again_and_again(name, work)) for name, work in works.items()]
@@ -110,6 +117,8 @@ class Kubelet:
         await self.pods.close()
         await self.server.close()
         await self.cluster_ips.close()
+        if self.enforcer:
+            await self.enforcer.close()
         await self.dns.close()
         await self.house.web.close()
 

@@ -18,7 +18,11 @@ WORST = 0xFFFFFFFF  # the metric of a route that any other one is better than
 
 
 class NetworkError(Exception):
-    """iproute2 refused; the text is its own."""
+    """A command refused; `said` is its own text."""
+
+    def __init__(self, words: str, said: str = "") -> None:
+        super().__init__(words)
+        self.said = said
 
 
 def tool(name: str) -> str:
@@ -26,14 +30,19 @@ def tool(name: str) -> str:
     return shutil.which(name) or shutil.which(name, path=SYSTEM_PATH) or name
 
 
+def has(name: str) -> bool:
+    return shutil.which(tool(name)) is not None
+
+
 async def run(*argv: str, script: str = "") -> str:
     """Runs a command to its end, feeding it the script. Raises NetworkError with what it said on stderr."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*argv, stdin=pipe, stdout=pipe, stderr=pipe)
-    said, complaint = await process.communicate(script.encode())
+    output, complaint = await process.communicate(script.encode())
     if process.returncode != 0:
-        raise NetworkError(f"{' '.join(argv)}: {complaint.decode(errors='replace').strip()}")
-    return said.decode()
+        said = complaint.decode(errors="replace").strip()
+        raise NetworkError(f"{' '.join(argv)}: {said}", said)
+    return output.decode()
 
 
 def link_of(uid: str) -> str:

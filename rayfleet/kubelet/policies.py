@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network, collapse_addresses
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 import msgspec
 
@@ -17,6 +17,17 @@ from rayfleet.planning.selection import selects
 EVERYWHERE = IPv4Network("0.0.0.0/0")
 LAST_PORT = 65_535
 PROTOCOLS = ("TCP", "UDP", "SCTP")
+
+
+class Requirement(TypedDict):
+    key: str
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
+    values: NotRequired[list[str] | None]
+
+
+class Selector(TypedDict):
+    matchLabels: NotRequired[dict[str, str] | None]
+    matchExpressions: NotRequired[list[Requirement] | None]
 
 
 class PolicyPort(msgspec.Struct, frozen=True, rename="camel"):
@@ -33,8 +44,8 @@ class IPBlock(msgspec.Struct, frozen=True):
 
 
 class PolicyPeer(msgspec.Struct, frozen=True, rename="camel"):
-    pod_selector: dict[str, Any] | None = None
-    namespace_selector: dict[str, Any] | None = None
+    pod_selector: Selector | None = None
+    namespace_selector: Selector | None = None
     ip_block: IPBlock | None = None
 
 
@@ -49,7 +60,7 @@ class EgressRule(msgspec.Struct, frozen=True):
 
 
 class PolicySpec(msgspec.Struct, frozen=True, rename="camel"):
-    pod_selector: dict[str, Any] | None = None
+    pod_selector: Selector | None = None
     ingress: tuple[IngressRule, ...] | None = None
     egress: tuple[EgressRule, ...] | None = None
     policy_types: tuple[str, ...] | None = None

@@ -113,6 +113,8 @@ class Setup:
             await sandbox.launch()
             try:
                 await self.house.network.attach(uid, sandbox.pid)
+                if self.house.enforcer:
+                    await self.house.enforcer.begin(self.worker.pod)
                 sandbox.complete = True
             except NetworkError:
                 await sandbox.destroy()

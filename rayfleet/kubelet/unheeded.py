@@ -11,14 +11,17 @@ from rayfleet.kube.client import Client
 from rayfleet.kubelet.events import Events
 from rayfleet.runtime.informer import Informer
 
-TOLD = (
-    (NETWORKPOLICIES, "NotEnforced", "NetworkPolicies are stored and not enforced in a local fleet: every Pod reaches every other"),
-    (
-        INGRESSES,
-        "NotServed",
-        "Ingresses are stored and served by nobody in a local fleet: `rayfleet status` shows where heads' dashboard and Serve are on this "
-        "machine, and node ports are there too",
-    ),
+UNENFORCED = (
+    NETWORKPOLICIES,
+    "NotEnforced",
+    "NetworkPolicies are stored and not enforced, as the program nft is not there: every Pod reaches every other. Once it is installed "
+    "(Debian and Ubuntu: apt-get install nftables) they are, from the fleet's next start on",
+)
+UNSERVED = (
+    INGRESSES,
+    "NotServed",
+    "Ingresses are stored and served by nobody in a local fleet: `rayfleet status` shows where heads' dashboard and Serve are on this "
+    "machine, and node ports are there too",
 )
 
 
@@ -27,9 +30,11 @@ class Unheeded(msgspec.Struct, frozen=True, gc=False):
 
 
 class Teller:
-    def __init__(self, client: Client, events: Events) -> None:
+    """`enforced`: NetworkPolicies are."""
+
+    def __init__(self, client: Client, events: Events, *, enforced: bool) -> None:
         self.events = events
-        self.informers = [self.follow(client, *each) for each in TOLD]
+        self.informers = [self.follow(client, *each) for each in ((UNSERVED,) if enforced else (UNENFORCED, UNSERVED))]
 
     async def run(self) -> None:
         """Until cancelled."""

@@ -82,6 +82,12 @@ def test_whether_limits_of_pods_are_enforced_is_told(monkeypatch: pytest.MonkeyP
         assert row.state == state and says in row.says
 
 
+def test_whether_network_policies_are_enforced_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for there, state, says in ((None, "off", "apt-get install nftables"), ("/usr/sbin/nft", "ok", "enforced")):
+        monkeypatch.setattr(machine, "find", lambda tool, there=there: there)
+        assert machine.policies_row().state == state and says in machine.policies_row().says
+
+
 def test_a_full_disk_is_told_before_ray_writes_no_object_to_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     gib = 1 << 30
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: Usage(100 * gib, 96 * gib, 4 * gib))

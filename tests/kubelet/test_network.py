@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rayfleet.api.meta import INGRESSES, NETWORKPOLICIES, PODS, SERVICES
+from rayfleet.api.meta import INGRESSES, PODS, SERVICES
 from rayfleet.kubelet import dns
 from rayfleet.kubelet.network import Network
 from rayfleet.kubelet.resolver import OUTSIDE, Found
@@ -313,11 +313,6 @@ async def test_ports_of_the_node_lead_to_pods(world: World) -> None:
 
 async def test_the_api_server_has_its_cluster_ip(world: World) -> None:
     assert await connects("10.96.0.1", 443)
-
-
-async def test_whoever_reads_a_network_policy_is_told_that_nobody_enforces_it(world: World) -> None:
-    await world.apply({"metadata": {"name": "closed"}, "spec": {"podSelector": {}, "policyTypes": ["Ingress"]}}, NETWORKPOLICIES)
-    assert "not enforced" in (await until("an event", lambda: world.events("NotEnforced")))[0]
 
 
 async def test_an_ingress_and_the_cluster_that_made_it_are_told_that_nobody_serves_it(world: World) -> None:
