@@ -99,7 +99,8 @@ class Gate:
         client, resource = self._client, write.resource
         namespace = write.namespace or None
         if write.verb == "delete":
-            await client.delete(resource, write.name, namespace, uid=write.uid or None)
+            # Without that word the Pods of a Job stay and go on working: batch/v1 orphans them by default.
+            await client.delete(resource, write.name, namespace, uid=write.uid or None, propagation="Background")
             return UNCHANGED
         if write.verb == "create":
             answer = await client.create(resource, write.body or {}, namespace, type=Answer, metadata_only=write.is_secret)

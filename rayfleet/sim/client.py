@@ -62,8 +62,10 @@ class SimClient:
         )
         return msgspec.convert(await self.send(request), type)
 
-    async def delete(self, resource: Resource, name: str, namespace: str | None = None, *, uid: str | None = None) -> None:
-        await self.send(Request(self.leader.name, "delete", resource, namespace or "", name, uid=uid or ""))
+    async def delete(
+        self, resource: Resource, name: str, namespace: str | None = None, *, uid: str | None = None, propagation: str = ""
+    ) -> None:
+        await self.send(Request(self.leader.name, "delete", resource, namespace or "", name, uid=uid or "", propagation=propagation))
 
     async def get(self, resource: Resource, name: str, namespace: str | None = None, *, type: Any = dict) -> Any:
         world, leader = self.leader.world, self.leader

@@ -197,7 +197,7 @@ def kill_submitter(chaos: JobChaos) -> bool:
 def delete_submitter(chaos: JobChaos) -> bool:
     jobs = chaos.world.store.all(JOBS)
     if jobs:
-        chaos.world.user("delete", JOBS, key_of(chaos.dice.choice(jobs)))
+        chaos.world.user("delete", JOBS, key_of(chaos.dice.choice(jobs)), propagation="Background")
     return bool(jobs)
 
 

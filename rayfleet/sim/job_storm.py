@@ -26,7 +26,7 @@ from rayfleet.sim.kubelet import EXITS, FAILS, PENDING, READY
 from rayfleet.sim.leader import Planner
 from rayfleet.sim.rays import Course
 from rayfleet.sim.rest import come_to_rest, stay_silent
-from rayfleet.sim.store import Obj
+from rayfleet.sim.store import Obj, owner_uid
 from rayfleet.sim.storm import FATES, RATES, Outcome, Sort, weather
 from rayfleet.sim.world import NAMESPACE, World
 
@@ -227,6 +227,8 @@ def bury(world: World, rules: JobRules) -> None:
             rules.fail("S12", f"{NAME} is still there {SLACK:.0f} s after it was deleted")
         if left := world.store.children.get(job["metadata"]["uid"]):
             rules.fail("S13", f"left behind: {', '.join(key.name for _, key in left)}")
+    if strays := [pod["metadata"]["name"] for pod in world.store.all(PODS) if not owner_uid(pod)]:
+        rules.fail("S13", f"Pods that belong to nobody: {', '.join(strays)}")
     stay_silent(world, rules, lambda: world.writes, SILENCE, "for a job that is gone")
 
 

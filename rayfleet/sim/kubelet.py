@@ -49,7 +49,7 @@ class Nodes:
     def collect(self, uid: str) -> None:
         """Delete what a dead owner left behind."""
         for (resource, key), child in sorted(self.store.children.get(uid, {}).items(), key=lambda item: item[0][1]):
-            self.request("delete", resource, key, uid=child["metadata"]["uid"], actor=COLLECTOR)
+            self.request("delete", resource, key, uid=child["metadata"]["uid"], actor=COLLECTOR, propagation="Background")
 
     def hear_pod(self, change: Change) -> None:
         pod, meta = change.new, change.new["metadata"]

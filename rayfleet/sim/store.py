@@ -13,7 +13,7 @@ from typing import Any, NoReturn, Protocol
 
 import msgspec
 
-from rayfleet.api.meta import GATEWAYS, PODS, RAYCLUSTERS, Key, Resource
+from rayfleet.api.meta import GATEWAYS, JOBS, PODS, RAYCLUSTERS, Key, Resource
 from rayfleet.apiserver.patch import edited
 from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from rayfleet.planning.clock import rfc3339
@@ -25,7 +25,8 @@ TERMINAL = ("Failed", "Succeeded")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`uid` and `resource_version` are preconditions ("" for none); `grace` in seconds, None for the object's own."""
+    """`uid` and `resource_version` are preconditions ("" for none); `grace` in seconds, None for the object's own; `propagation` is
+    Background, or "" for what the kind does by itself."""
 
     actor: str
     verb: str
@@ -37,6 +38,7 @@ class Request:
     uid: str = ""
     resource_version: str = ""
     grace: int | None = None
+    propagation: str = ""
 
     @property
     def key(self) -> Key:
@@ -102,9 +104,12 @@ class Store:
             audit(request, change, None)
         if change is None:
             return self.get(request.resource, request.key) or {}
+        self._tell(change)
+        return change.new
+
+    def _tell(self, change: Change) -> None:
         for watcher in tuple(self.watchers):
             watcher(change)
-        return change.new
 
     def refuse(self, request: Request, error: ApiError) -> NoReturn:
         """Answer with the error, and tell the auditors so."""
@@ -155,11 +160,18 @@ class Store:
         meta = old["metadata"]
         grace = self._grace(request, old)
         if not grace and not meta.get("finalizers"):
+            if request.resource == JOBS and request.propagation != "Background":
+                self._orphan(meta["uid"])
             return self._drop(request.resource, old)
         if meta.get("deletionTimestamp"):
             return None
         marked = {**meta, "deletionTimestamp": rfc3339(self.clock.now + grace), "deletionGracePeriodSeconds": grace}
         return self._put(request.resource, old, {**old, "metadata": marked})
+
+    def _orphan(self, uid: str) -> None:
+        """The children stay, and belong to nobody (Kubernetes' old default for Jobs)."""
+        for resource, child in [(resource, child) for (resource, _), child in self.children.get(uid, {}).items()]:
+            self._tell(self._put(resource, child, {**child, "metadata": {**child["metadata"], "ownerReferences": []}}))
 
     def _grace(self, request: Request, old: Obj) -> int:
         """Only Pods that a node has, and that have not ended, are given time."""

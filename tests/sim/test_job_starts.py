@@ -8,7 +8,7 @@ from itertools import pairwise, product
 import pytest
 
 from rayfleet import controllers
-from rayfleet.api.meta import PODS
+from rayfleet.api.meta import JOBS, PODS
 from rayfleet.kube.errors import Forbidden
 from rayfleet.planning.clock import parse_rfc3339
 from rayfleet.planning.plan import Plan
@@ -144,3 +144,24 @@ def test_suspended_at_any_moment_of_its_start_it_runs_no_more_and_once_again_whe
             world.change(suspend=False)
             world.until(lambda: world.state == "Complete")
             assert len(set(world.runs)) == len(world.runs) == over + 1, moment
+
+
+@pytest.mark.parametrize("ends", ["suspended", "tried again"])
+def test_a_submitter_goes_with_its_pod(ends: str) -> None:
+    """Kubernetes leaves the Pods of a Job alone unless it is told otherwise: one that submits would go on with it."""
+    with job_world() as world:
+        world.lead()
+        world.ends("FAILED", "SUCCEEDED")
+        world.submit(submissionMode="K8sJobMode", backoffLimit=1)
+        world.until(lambda: bool(submitting(world)))
+        (first,) = submitting(world)
+        if ends == "suspended":
+            world.change(suspend=True)
+        world.until(lambda: world.state == ("Suspended" if ends == "suspended" else "Complete"))
+        world.run(60.0)
+        assert first not in {pod["metadata"]["uid"] for pod in world.store.all(PODS)}
+
+
+def submitting(world: JobWorld) -> list[str]:
+    """The UIDs of the Pods of all submitters."""
+    return [pod["metadata"]["uid"] for job in world.store.all(JOBS) for pod in world.store.owned(job["metadata"]["uid"], PODS)]
