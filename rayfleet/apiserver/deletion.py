@@ -32,6 +32,12 @@ RETURNED = frozenset(
 )
 """kinds whose deletion answers with the object, not with a Status"""
 FINALIZERS = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}
+ORPHANING = frozenset({"jobs.batch"})
+"""kinds whose dependents stay unless the delete says what is to become of them (pkg/registry/batch/job/strategy.go)"""
+PRESERVED = (
+    "child pods are preserved by default when jobs are deleted; "
+    "set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class DeleteOptions:
     resource_version: str = ""
     grace: int | None = None
     propagation: str = ""
-    """Background, Foreground, Orphan; empty: as an earlier delete said, else Background"""
+    """Background, Foreground, Orphan; empty: as an earlier delete said, else as the kind has it"""
     dry_run: bool = False
 
 
@@ -81,7 +87,7 @@ def delete(api: Api, kind: Kind, record: Record, options: DeleteOptions) -> tupl
     if kind.resource == custom.DEFINITIONS and "deletionTimestamp" not in meta:
         custom.begin_end(obj, api.clock())
     grace = _grace(kind, obj, options)
-    finalizers = _finalizers(meta.get("finalizers", []), options.propagation)
+    finalizers = _finalizers(kind, meta.get("finalizers", []), options.propagation)
     if not finalizers and grace == 0 and not held(obj | {"metadata": {}}):
         if kind.resource == "pods":
             # The answer tells when a Pod that went at once was to go; its watchers see what was stored.
@@ -109,7 +115,14 @@ def held(obj: Obj) -> bool:
     return bool(obj["metadata"].get("finalizers") or (obj["kind"] == "Namespace" and obj.get("spec", {}).get("finalizers")))
 
 
-def _finalizers(present: list[str], propagation: str) -> list[str]:
+def warned(kind: Kind, options: DeleteOptions) -> list[str]:
+    """Of dependents that stay although nobody said so."""
+    return [PRESERVED] if kind.resource in ORPHANING and not options.propagation else []
+
+
+def _finalizers(kind: Kind, present: list[str], propagation: str) -> list[str]:
+    if not propagation and kind.resource in ORPHANING and not set(FINALIZERS.values()) & set(present):
+        propagation = "Orphan"
     if not propagation:
         return present
     wanted = FINALIZERS.get(propagation)

@@ -45,6 +45,6 @@ def _delete_all(api: Api, records: Iterable[Record]) -> bool:
         if terminating(current):
             left = True
             continue
-        _, gone = deletion.delete(api, kind, current, deletion.DeleteOptions())
+        _, gone = deletion.delete(api, kind, current, deletion.DeleteOptions(propagation="Background"))
         left = left or not gone
     return left

@@ -25,7 +25,8 @@ def collect(api: Api, record: Record) -> None:
     kind = api.registry.kind(record.resource)
     if kind is None:
         return
-    propagation = "Foreground" if waiting and api.store.dependents(record.uid) else ""
+    chosen = {FOREGROUND, ORPHAN} & set(obj["metadata"].get("finalizers", []))
+    propagation = "Foreground" if waiting and api.store.dependents(record.uid) else "" if chosen else "Background"
     deletion.delete(api, kind, record, deletion.DeleteOptions(uid=record.uid, propagation=propagation))
 
 

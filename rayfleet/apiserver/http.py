@@ -196,7 +196,7 @@ class Http:
         if not call.address.name:
             return self._delete_collection(call, options)
         record = writing.require_found(call.api, call.served, call.address.namespace or "", call.address.name)
-        warnings = judge_deletion(call.api, call.served, record, call.user, options.dry_run)
+        warnings = [*deletion.warned(call.kind, options), *judge_deletion(call.api, call.served, record, call.user, options.dry_run)]
         record, gone = deletion.delete(call.api, call.kind, record, options)
         if gone and call.kind.resource not in deletion.RETURNED:
             return call.respond(encode(deletion.gone_status(call.kind, record)), 200, WriteOptions(warnings=warnings))

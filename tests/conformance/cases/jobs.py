@@ -97,6 +97,15 @@ CASES = [
             job({**BY_INDEX, "successPolicy": {"rules": [{"succeededCount": 1}]}}),
         ),
     ),
+    case(
+        "job-that-leaves-its-pods",
+        *made(1),
+        get(MINE, keep=FIRST),
+        delete(JOB),
+        get(JOB, until={"code": 404}),
+        get(f"{m.PODS}/${{p0}}", until={"metadata.finalizers": "<absent>"}),
+    ),
+    case("job-that-takes-its-pods", *made(1), delete(JOB, {"propagationPolicy": "Background"}), get(MINE, until={"items": []})),
     case("job-of-nothing", post(m.JOBS, job({"completions": 0})), done("Complete"), get(MINE)),
     case(
         "job-of-another-width",
