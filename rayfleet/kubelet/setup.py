@@ -123,8 +123,17 @@ class Setup:
         if not again and (words := unhonoured(spec)):
             self.worker.tell("Warning", "NotHonoured", words)
 
+    def group(self) -> int | None:
+        """That volumes belong to (fsGroup)."""
+        group: int | None = (self.worker.pod.spec.get("securityContext") or {}).get("fsGroup")
+        return None if group is None or hindrance(Account(0, group)) else group
+
     async def furnish(self) -> None:
         await self.fill_volumes()
+        if (group := self.group()) is not None:
+            for volume in self.worker.pod.spec.get("volumes") or []:
+                if not volume.get("hostPath"):
+                    await asyncio.to_thread(give, volumes.place(self.directory, volume, None), group)
         pod, settings, hostname = self.worker.pod, self.house.settings, self.hostname()
         (self.directory / "hosts").write_text(etc.hosts(pod, hostname, self.address(), settings.domain))
         (self.directory / "resolv.conf").write_text(etc.resolv_conf(pod, settings))
@@ -137,12 +146,7 @@ class Setup:
             if volume.get("ephemeral"):
                 await claims.make_own(self.house.client, self.worker.pod, volume)
         facts = await self.facts(self.volume_sources())
-        volumes.fill(self.directory, wanted, facts, self.house.settings.host_paths)
-        group = (self.worker.pod.spec.get("securityContext") or {}).get("fsGroup")
-        if group is not None and not hindrance(Account(0, group)):
-            for volume in wanted:
-                if not volume.get("hostPath"):
-                    await asyncio.to_thread(give, volumes.place(self.directory, volume, None), group)
+        volumes.fill(self.directory, wanted, facts, self.house.settings.host_paths, self.group())
         now = time.time()
         times = [tokens.renew_at(facts.sources, now)]
         if any(kind in FOLLOWED for kind, _ in facts.sources):

@@ -68,10 +68,15 @@ def closed(path: Path) -> Iterator[Path]:
 
 
 def give(volume: Path, group: int) -> None:
-    """A volume's content belongs to the group, now and what comes (fsGroup)."""
+    """A volume's content belongs to the group, now and what comes (fsGroup). Once, before a container has it: what they close stays so."""
     for at, names, files in os.walk(volume):
         for path in (Path(at), *(Path(at, name) for name in (*names, *files))):
             if not path.is_symlink():
                 mode = path.stat().st_mode
                 os.chown(path, -1, group)
-                path.chmod(stat.S_IMODE(mode) | (0o2070 if path.is_dir() else 0o060 if mode & 0o200 else 0o040))
+                path.chmod(stat.S_IMODE(mode) | (0o2070 if path.is_dir() else for_group(mode)))
+
+
+def for_group(mode: int) -> int:
+    """What a group may do with a file that its owner may use so."""
+    return 0o060 if mode & 0o200 else 0o040

@@ -15,6 +15,7 @@ from rayfleet.api.quantity import parse
 from rayfleet.kubelet import tokens
 from rayfleet.kubelet.env import ConfigError, Facts, Source, field_value, resource_value
 from rayfleet.kubelet.host_paths import admitted, prepare
+from rayfleet.kubelet.users import for_group
 
 File = tuple[str, str, int | None]  # path, content, mode; without one the volume's
 FILE_KINDS = ("configMap", "secret", "downwardAPI")
@@ -81,8 +82,11 @@ def source_of(kind: str, part: Mapping[str, Any]) -> Source | None:
     return ("secret" if kind == "secret" else "configmap", part.get("secretName") or part.get("name") or "")
 
 
-def fill(directory: Path, volumes: list[dict[str, Any]], facts: Facts, host_paths: Path | None) -> None:
-    """Makes each volume's directory and files, or brings the files up to date. Raises ConfigError when something referred to is missing."""
+def fill(directory: Path, volumes: list[dict[str, Any]], facts: Facts, host_paths: Path | None, group: int | None = None) -> None:
+    """Makes each volume's directory and files, or brings the files up to date; they are the group's to read, if there is one (fsGroup).
+
+    Raises ConfigError when something referred to is missing.
+    """
     for volume in volumes:
         if claimed(volume):
             link_claim(directory, volume, facts)
@@ -92,14 +96,23 @@ def fill(directory: Path, volumes: list[dict[str, Any]], facts: Facts, host_path
             prepare(volume, where)
             continue
         files = [each for kind, part in file_parts(volume) for each in files_of(kind, part, facts)]
-        where.mkdir(parents=True, exist_ok=True)
         if volume.get("emptyDir") is not None:
-            where.chmod(0o1777)
+            make_empty(where)
         else:
-            write_all(where, files, mode_of(volume))
+            where.mkdir(parents=True, exist_ok=True)
+            write_all(where, files, mode_of(volume), group)
 
 
-def write_all(where: Path, files: Iterable[File], mode: int) -> None:
+def make_empty(where: Path) -> None:
+    """A directory for all. One that is there belongs to the containers: they may have closed it."""
+    if not where.exists():
+        draft = where.with_name(f".{where.name}.new")
+        draft.mkdir(parents=True, exist_ok=True)
+        draft.chmod(0o1777)
+        draft.replace(where)
+
+
+def write_all(where: Path, files: Iterable[File], mode: int, group: int | None) -> None:
     """These files and no others. Raises ConfigError for a path that leads out."""
     wanted: set[Path] = set()
     for name, content, own in files:
@@ -107,7 +120,7 @@ def write_all(where: Path, files: Iterable[File], mode: int) -> None:
             raise ConfigError(f"path {name} of a file must stay inside its volume")
         if clash := wanted.intersection((where / name).parents) or {path for path in wanted if where / name in path.parents}:
             raise ConfigError(f"path {name} of a file and path {min(clash).relative_to(where)} of another exclude each other")
-        write(where / name, content, own or mode)
+        write(where / name, content, own or mode, group)
         wanted.add(where / name)
     for path in sorted(where.rglob("*"), reverse=True):  # what is inside a directory comes before it
         if path.is_dir() and not path.is_symlink():
@@ -117,16 +130,23 @@ def write_all(where: Path, files: Iterable[File], mode: int) -> None:
             path.unlink()
 
 
-def write(path: Path, content: str, mode: int) -> None:
+def write(path: Path, content: str, mode: int, group: int | None) -> None:
     """Whole or not at all: somebody may be reading the file that it replaces. One that says the same stays."""
+    mode |= 0 if group is None else for_group(mode)
     if path.exists() and path.read_bytes() == content.encode(errors="surrogateescape"):
-        path.chmod(mode)
+        belong(path, mode, group)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.new")
     draft.write_text(content, encoding="utf-8", errors="surrogateescape")
-    draft.chmod(mode)
+    belong(draft, mode, group)
     draft.replace(path)
+
+
+def belong(path: Path, mode: int, group: int | None) -> None:
+    if group is not None:
+        os.chown(path, -1, group)
+    path.chmod(mode)
 
 
 def link_claim(directory: Path, volume: Mapping[str, Any], facts: Facts) -> None:

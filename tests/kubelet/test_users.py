@@ -67,6 +67,21 @@ async def test_a_container_of_another_user(world: World) -> None:
 
 
 @pytest.mark.namespaces
+async def test_what_a_container_reads_and_has_closed_stays_so_while_its_volumes_are_followed(world: World) -> None:
+    await world.apply({"metadata": {"name": "c"}, "data": {"k": "one"}}, CONFIGMAPS)
+    volumes = [{"name": "v", "emptyDir": {}}, {"name": "c", "configMap": {"name": "c", "defaultMode": 0o400}}]
+    mounts = [{"name": "v", "mountPath": "/v"}, {"name": "c", "mountPath": "/c"}]
+    mine = "mkdir /v/d; touch /v/f; chmod 700 /v/d; chmod 600 /v/f"
+    script = f"{mine}; echo begun; until grep -q two /c/k; do test $? = 1 || exit 2; done; stat -c '%a %g' /v /v/d /v/f"
+    context = {"runAsUser": 1234, "runAsGroup": 55, "fsGroup": 66}
+    await world.apply(pod(script, restartPolicy="Never", volumes=volumes, volumeMounts=mounts, securityContext=context))
+    await until("it has begun", lambda: world.log_has("begun"))
+    await world.client.patch(CONFIGMAPS, "c", "default", {"data": {"k": "two"}})
+    await world.reaches("Succeeded")
+    assert (await world.log()).splitlines() == ["begun", "3777 66", "2700 66", "600 66"]
+
+
+@pytest.mark.namespaces
 async def test_what_is_run_inside_is_the_same_users(world: World) -> None:
     probe = {"exec": {"command": ["sh", "-c", "test $(id -u) = 1000"]}, "periodSeconds": 1}
     await world.apply(pod(FOR_EVER, readinessProbe=probe, securityContext={"runAsNonRoot": True}))
