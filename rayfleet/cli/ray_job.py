@@ -27,13 +27,18 @@ class Outcome:
 
 
 class Refused(OSError):
-    """The dashboard's answer is an error."""
+    """The dashboard's answer is an error: its HTTP code."""
+
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(words)
+        self.code = code
 
 
 def run_job(dashboard: str, entrypoint: str, within: float = 90.0, token: str = "") -> Outcome:
     """Submit, wait, fetch the log. A job that has not ended in time has the status it had then. `token` is shown where there is one.
 
-    Raises OSError when the dashboard refuses, or does not answer in time: a connection that breaks is made again.
+    Raises OSError when the dashboard refuses, or does not answer in time: a connection that breaks is made again, and one that cannot
+    answer yet (5xx: "No available agent to submit job, please try again later") is asked again.
     https://docs.ray.io/en/latest/cluster/running-applications/job-submission/rest.html
     """
     job, deadline = f"rayfleet-{secrets.token_hex(6)}", time.monotonic() + within
@@ -50,10 +55,8 @@ def patiently(call: Callable[[], Any], deadline: float) -> Any:
     while True:
         try:
             return call()
-        except Refused:
-            raise
-        except OSError:
-            if time.monotonic() > deadline:
+        except OSError as error:
+            if time.monotonic() > deadline or (isinstance(error, Refused) and error.code < 500):
                 raise
             time.sleep(STEP)
 
@@ -81,4 +84,6 @@ def answer_to(request: urllib.request.Request) -> Any:
         with DIRECT.open(request, timeout=30) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as refusal:
-        raise Refused(f"{request.full_url} answered {refusal.code}: {refusal.read()[:500].decode(errors='replace')}") from refusal
+        raise Refused(
+            refusal.code, f"{request.full_url} answered {refusal.code}: {refusal.read()[:500].decode(errors='replace')}"
+        ) from refusal

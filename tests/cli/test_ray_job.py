@@ -13,11 +13,12 @@ from rayfleet.cli.ray_job import Refused, run_job
 
 
 class Breaking(ThreadingHTTPServer):
-    """Each kind of request breaks once, after it was carried out."""
+    """Each kind of request breaks once, after it was carried out. Whoever comes first is to come later."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Dashboard)
         self.jobs: list[str] = []
+        self.is_up = False
         self.broken: set[str] = set()
 
     @property
@@ -30,6 +31,9 @@ class Dashboard(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         job = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["submission_id"]
+        if not self.server.is_up:
+            self.server.is_up = True
+            return self.send_error(500, "No available agent to submit job, please try again later.")
         if job in self.server.jobs:
             return self.answer(400, {"message": f"Job with submission_id {job} already exists"})
         self.server.jobs.append(job)
@@ -65,7 +69,7 @@ def dashboard() -> Iterator[Breaking]:
         server.shutdown()
 
 
-def test_connections_that_break_cost_no_job_and_make_no_second_one(dashboard: Breaking) -> None:
+def test_a_head_that_is_not_up_and_connections_that_break_cost_no_job_and_make_no_second_one(dashboard: Breaking) -> None:
     outcome = run_job(dashboard.url, "true")
     assert (outcome.status, outcome.log, len(dashboard.jobs)) == ("SUCCEEDED", "hello", 1)
 
