@@ -118,11 +118,11 @@ def test_demand_brings_workers_to_both_and_idleness_takes_them(pair: list[Cluste
         hosts = next(line for line in lines if line.startswith("HOSTS")).split()[1:]
         assert len(hosts) == 3, outcome.log
         assert all(host.startswith(f"{cluster.name}-small-worker-") for host in hosts)
-        assert condition(cluster) == ("True", "Working")
+        eventually(lambda cluster=cluster: condition(cluster) == ("True", "Working"), what=f"{cluster.name} is asked, and well")
     for cluster, head in zip(pair, heads, strict=True):
         eventually(lambda cluster=cluster, head=head: cluster.uids() == head, IDLE, f"{cluster.name} has only its head\n{cluster.notes()}")
-        assert any("workersToDelete lists it" in note for note in cluster.notes())
-        assert any(re.search(r"pending for \d+ s: small \d -> [123]", note) for note in cluster.notes()), cluster.notes()
+        for words in ("workersToDelete lists it", r"pending for \d+ s: small \d -> [123]"):  # events come after what they tell of
+            eventually(lambda cluster=cluster, words=words: any(re.search(words, note) for note in cluster.notes()), what=words)
 
 
 def test_requests_are_kept_a_placement_group_is_spread_and_a_detached_actor_keeps_its_node(pair: list[Cluster]) -> None:
