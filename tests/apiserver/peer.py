@@ -32,7 +32,7 @@ class Answer:
 class Peer:
     def __init__(self, base: str, token: str = "") -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self.session = aiohttp.ClientSession(base, headers=headers, timeout=aiohttp.ClientTimeout(total=20), read_bufsize=2**21)
+        self.session = aiohttp.ClientSession(base, headers=headers, timeout=aiohttp.ClientTimeout(total=120), read_bufsize=2**21)
 
     async def ask(self, method: str, path: str, body: Any = None, media: str = "application/json", **headers: str) -> Answer:
         data = body if isinstance(body, bytes) else None if body is None else msgspec.json.encode(body)
@@ -66,7 +66,7 @@ class Peer:
         await self.session.close()
 
 
-async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 10.0) -> Any:
+async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 60.0) -> Any:
     """The first true value of the condition. Raises AssertionError at the deadline."""
     end = time.monotonic() + seconds
     while not (value := await condition()):
@@ -77,7 +77,7 @@ async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 10.0) 
 
 async def take(events: AsyncIterator[Obj], count: int) -> list[Obj]:
     taken = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while len(taken) < count:
             taken.append(await anext(events))
     return taken

@@ -52,7 +52,7 @@ async def running(state: Path, port: int, *tls: Path) -> AsyncIterator[asyncio.s
     )
     try:
         assert process.stdout is not None
-        assert await asyncio.wait_for(process.stdout.readline(), 20) == b"ready\n"
+        assert await asyncio.wait_for(process.stdout.readline(), 120) == b"ready\n"
         yield process
     finally:
         if process.returncode is None:
@@ -106,7 +106,7 @@ async def test_after_a_restart_garbage_is_still_collected_and_old_watches_must_l
         old = (await peer.create(CONFIGMAPS, configmap("other"))).meta["resourceVersion"]
         await peer.close()
         process.terminate()
-        assert await asyncio.wait_for(process.wait(), 10) == 0
+        assert await asyncio.wait_for(process.wait(), 120) == 0
     store = Store(tmp_path / "state.sqlite")
     store.load(lambda resource, obj: {})
     record = store.get("configmaps", "default", "parent")
@@ -231,11 +231,11 @@ async def test_a_damaged_file_is_not_served_and_its_copy_restores_it(tmp_path: P
     store.close()
     async with running(tmp_path, port) as process:  # makes the copy
         process.terminate()
-        await asyncio.wait_for(process.wait(), 20)
+        await asyncio.wait_for(process.wait(), 120)
     damage(file)
     damaged = file.read_bytes()
     with pytest.raises(Damaged, match=r"is damaged.*mv .*state.sqlite.copy .*--delete-data"):
-        await asyncio.wait_for(serve(ApiServerSettings(tmp_path)), 20)
+        await asyncio.wait_for(serve(ApiServerSettings(tmp_path)), 120)
     if damage is not with_an_object_that_is_none:
         assert file.read_bytes() == damaged
     for name in ("state.sqlite-wal", "state.sqlite-shm"):

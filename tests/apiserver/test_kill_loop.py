@@ -90,7 +90,7 @@ async def test_every_acknowledged_write_outlives_every_kill(tmp_path: Path) -> N
     try:
         for _ in range(KILLS):
             nursery.stdin.write(b"another\n")
-            server = int(await asyncio.wait_for(nursery.stdout.readline(), 30))
+            server = int(await asyncio.wait_for(nursery.stdout.readline(), 120))
             peer = Peer(f"http://127.0.0.1:{port}", TOKEN)
             book.check((await peer.get(CONFIGMAPS)).body)
             writers = [asyncio.create_task(write(peer, book, worker)) for worker in range(WRITERS)]
@@ -99,7 +99,7 @@ async def test_every_acknowledged_write_outlives_every_kill(tmp_path: Path) -> N
             async def written(enough: int = enough) -> bool:
                 return book.acknowledged >= enough
 
-            await until(written, 30)
+            await until(written, 120)
             os.kill(server, signal.SIGKILL)
             ends = await asyncio.gather(*writers, return_exceptions=True)
             assert all(isinstance(end, (aiohttp.ClientError, ConnectionError)) for end in ends), ends

@@ -65,7 +65,7 @@ async def test_a_watch_that_is_cut_again_and_again_misses_nothing(peer: Peer, se
     await asyncio.gather(*(write(peer, random.Random(seed * 100 + writer), 25) for writer in range(6)))
     # One more change of the kind, so that the follower has a last version to reach.
     until.set_result(int((await peer.create(CONFIGMAPS, configmap("last"))).meta["resourceVersion"]))
-    await asyncio.wait_for(follower, 20)
+    await asyncio.wait_for(follower, 120)
     listed = (await peer.get(CONFIGMAPS)).body["items"]
     assert known == {item["metadata"]["name"]: int(item["metadata"]["resourceVersion"]) for item in listed}
 

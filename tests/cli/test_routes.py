@@ -75,6 +75,6 @@ def listed(command: Run, kubeconfig: str) -> list[dict[str, str]]:
     found = []
     for path, kind in (("route.openshift.io/v1/routes", "Route"), ("networking.k8s.io/v1/ingresses", "Ingress")):
         request = urllib.request.Request(f"{server}/apis/{path}", headers={"Authorization": "Bearer a-token"})
-        with urllib.request.urlopen(request, timeout=5) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             found += [{"kind": kind, "name": item["metadata"]["name"]} for item in json.load(response)["items"]]
     return found

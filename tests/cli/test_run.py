@@ -85,7 +85,7 @@ def free_port() -> int:
 
 def answer(port: int, path: str) -> str:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as response:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as response:
             return str(response.read().decode())
     except OSError:
         return ""

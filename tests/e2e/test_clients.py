@@ -43,19 +43,19 @@ def worker(shell: Kubectl) -> Iterator[str]:
     spec = pod(once + FOR_EVER, "worker", labels={"app": "w"}, volumes=[{"name": "v", "emptyDir": {}}])
     spec["spec"]["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/v"}]
     shell.kubectl("create", "-f", "-", text=json.dumps({"apiVersion": "v1", "kind": "Pod", **spec}))
-    shell.kubectl("wait", "--for=jsonpath={.status.containerStatuses[0].restartCount}=1", "pod/worker", "--timeout=60s")
-    shell.kubectl("wait", "--for=condition=Ready", "pod/worker", "--timeout=60s")
+    shell.kubectl("wait", "--for=jsonpath={.status.containerStatuses[0].restartCount}=1", "pod/worker", "--timeout=300s")
+    shell.kubectl("wait", "--for=condition=Ready", "pod/worker", "--timeout=300s")
     yield "worker"
-    shell.kubectl("delete", "pod", "worker", "--grace-period=1", "--timeout=30s")
+    shell.kubectl("delete", "pod", "worker", "--grace-period=1", "--timeout=300s")
 
 
 @pytest.fixture(scope="module")
 def cluster(shell: Kubectl) -> Iterator[str]:
     shell.kubectl("apply", "-f", "-", text=json.dumps(idle_cluster("shown", workers=0)))
-    shell.kubectl("wait", "--for=jsonpath={.status.state}=ready", "raycluster/shown", "--timeout=60s")
+    shell.kubectl("wait", "--for=jsonpath={.status.state}=ready", "raycluster/shown", "--timeout=300s")
     yield "shown"
-    shell.kubectl("delete", "raycluster", "shown", "--timeout=60s")
-    shell.kubectl("wait", "--for=delete", "pods", "-l", "ray.io/cluster=shown", "--timeout=60s")
+    shell.kubectl("delete", "raycluster", "shown", "--timeout=300s")
+    shell.kubectl("wait", "--for=delete", "pods", "-l", "ray.io/cluster=shown", "--timeout=300s")
 
 
 def test_get_in_every_form(shell: Kubectl, cluster: str) -> None:
@@ -108,7 +108,7 @@ def test_patch_label_annotate_and_wait(shell: Kubectl, settings: str) -> None:
     found = json.loads(shell.kubectl("get", *what, "-o", "json"))
     assert (found["data"], found["metadata"]["labels"]) == ({"k": "v", "m": "x"}, {"team": "c"})
     assert found["metadata"]["annotations"] == {"why": "because"}
-    assert shell.kubectl("wait", "--for=jsonpath={.data.m}=x", "configmap/settings", "--timeout=5s").endswith("condition met\n")
+    assert shell.kubectl("wait", "--for=jsonpath={.data.m}=x", "configmap/settings", "--timeout=300s").endswith("condition met\n")
     assert "timed out" in shell.kubectl("wait", "--for=jsonpath={.data.m}=y", "configmap/settings", "--timeout=1s", code=1)
 
 
@@ -146,7 +146,7 @@ def test_apply_on_either_side(shell: Kubectl) -> None:
 
 def test_scale(shell: Kubectl) -> None:
     shell.kubectl("create", "-f", "-", text=json.dumps(FERRIES))
-    shell.kubectl("wait", "--for=condition=Established", "crd/ferries.scale.example", "--timeout=30s")
+    shell.kubectl("wait", "--for=condition=Established", "crd/ferries.scale.example", "--timeout=300s")
     ferry = {"apiVersion": "scale.example/v1", "kind": "Ferry", "metadata": {"name": "a"}, "spec": {"crew": {"number": 3}}}
     eventually(lambda: "created" in shell.kubectl("create", "-f", "-", text=json.dumps(ferry), code=None), 20.0, "it is served")
     assert shell.kubectl("scale", "ferry", "a", "--replicas=5").endswith(" scaled\n")

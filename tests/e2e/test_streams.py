@@ -39,9 +39,9 @@ def idle(shell: Kubectl) -> Iterator[str]:
 
 def running(shell: Kubectl, name: str, spec: dict[str, object]) -> Iterator[str]:
     shell.kubectl("apply", "-f", "-", text=json.dumps({"apiVersion": "v1", "kind": "Pod", **spec}))
-    shell.kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=30s")
+    shell.kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=300s")
     yield name
-    shell.kubectl("delete", "pod", name, "--grace-period=1", "--timeout=30s")
+    shell.kubectl("delete", "pod", name, "--grace-period=1", "--timeout=300s")
 
 
 def test_logs(shell: Kubectl, idle: str) -> None:
@@ -77,5 +77,5 @@ def test_a_container_is_attached_to(shell: Kubectl) -> None:
 def test_ports_are_forwarded(shell: Kubectl, idle: str) -> None:
     with shell.forwarding(f"pod/{idle}", 8123) as port:
         for _ in range(3):
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
                 assert answer.status == 200

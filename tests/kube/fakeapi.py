@@ -223,7 +223,7 @@ async def running(port: int = 0, api: FakeApi | None = None) -> AsyncIterator[Fa
         await runner.cleanup()
 
 
-async def until(condition: Callable[[], Any], deadline: float = 10.0) -> None:
+async def until(condition: Callable[[], Any], deadline: float = 60.0) -> None:
     """Wait for a condition to hold; an AssertionError with the condition's name when it does not within `deadline` seconds."""
     loop = asyncio.get_running_loop()
     end = loop.time() + deadline

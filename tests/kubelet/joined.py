@@ -53,7 +53,7 @@ class Joined(Kubectl):
 
     def close(self) -> None:
         """The Pods end with the kubelet's last work for them."""
-        self.plane.kubectl("delete", "pods", "--all", "--all-namespaces", "--grace-period=1", "--timeout=60s")
+        self.plane.kubectl("delete", "pods", "--all", "--all-namespaces", "--grace-period=1", "--timeout=300s")
         self.kubelet.signal(signal.SIGTERM)
         self.kubelet.stop()
         self.plane.stop()
@@ -67,7 +67,7 @@ class Joined(Kubectl):
         if certificate:
             context.load_cert_chain(*certificate)
         try:
-            with urllib.request.urlopen(f"https://10.88.0.1:10250{path}", timeout=10, context=context) as answer:
+            with urllib.request.urlopen(f"https://10.88.0.1:10250{path}", timeout=60, context=context) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as error:
             return error.code
@@ -83,5 +83,5 @@ class Joined(Kubectl):
         eventually(lambda: self.plane.answers("/api/v1/namespaces/default/serviceaccounts/default") == 200)
         self.apply(whole)
         name = str(body["metadata"]["name"])
-        self.kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=30s")
+        self.kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=300s")
         return name

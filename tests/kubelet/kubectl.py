@@ -52,7 +52,7 @@ class Kubectl:
 
     def kubectl(self, *words: str, text: str = "", code: int | None = 0) -> str:
         """Standard output; with another code than 0 what it complains of. None: any code."""
-        done = subprocess.run(self.argv(*words), input=text, capture_output=True, text=True, env=self.environ(), timeout=120, check=False)
+        done = subprocess.run(self.argv(*words), input=text, capture_output=True, text=True, env=self.environ(), timeout=400, check=False)
         assert code is None or done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}\n{self.told()}"
         return done.stderr if code else done.stdout
 

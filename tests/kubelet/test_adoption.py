@@ -14,7 +14,7 @@ from rayfleet.api.meta import PODS
 from rayfleet.kubelet.kubelet import Kubelet
 from rayfleet.kubelet.sweep import sweep
 from tests.kubelet.namespaces import NOTHING, links, remains, sandboxes, shims
-from tests.kubelet.world import FOR_EVER, World, is_true, pod, until
+from tests.kubelet.world import FOR_EVER, TOLD, World, is_true, pod, until
 
 pytestmark = pytest.mark.namespaces
 
@@ -23,12 +23,14 @@ async def test_a_killed_kubelets_pods_live_on_and_are_taken_over(bare_world: Wor
     world = bare_world
     process = await world.start_kubelet_process()
     await world.apply(pod(f"echo begun; {FOR_EVER}", readinessProbe={"exec": {"command": ["true"]}, "periodSeconds": 600}))
-    await world.apply(pod("sleep 0.7; exit 5", "short", restartPolicy="Never"))
+    await world.apply(pod(f"{TOLD}; exit 5", "short", restartPolicy="Never"))
     before = await world.becomes_ready()
+    await until("it has spoken", lambda: world.log_has("begun"))
     await world.reaches("Running", "short")
     alive = shims(world.settings.state)
     process.kill()
     await process.wait()
+    world.tell()
     await until("the short one has ended, unseen", lambda: len(shims(world.settings.state)) < len(alive))
 
     await world.start_kubelet()
@@ -61,7 +63,7 @@ async def test_a_kubelet_waits_for_an_api_server_that_comes_later(bare_world: Wo
     await until("the bridge is laid", lambda: "rf0" in links())
     assert not starting.done()
     await world.start_api()
-    await asyncio.wait_for(starting, 20)
+    await asyncio.wait_for(starting, 120)
     await world.apply(pod(FOR_EVER))
     await world.becomes_ready()
 
@@ -69,10 +71,11 @@ async def test_a_kubelet_waits_for_an_api_server_that_comes_later(bare_world: Wo
 async def test_pods_live_on_while_the_api_server_is_away(bare_world: World) -> None:
     world = bare_world
     await world.start_kubelet_process()
-    await world.apply(pod("sleep 0.5; exit 6", restartPolicy="Never"))
+    await world.apply(pod(f"{TOLD}; exit 6", restartPolicy="Never"))
     await world.reaches("Running")
     alive = shims(world.settings.state)
     await world.stop_api()
+    world.tell()
     await until("the Pod has ended", lambda: len(shims(world.settings.state)) < len(alive))
     await world.start_api()
     ended = await world.reaches("Failed")
@@ -164,8 +167,8 @@ async def test_a_storm_of_kills(bare_world: World) -> None:
         return {one["metadata"]["name"] for one in pods} == wanted and all(is_true("Ready", one["status"]) for one in pods)
 
     await until("what is wanted runs", settled)
-    assert len(list(world.settings.pods.iterdir())) == len(wanted)
-    assert len(sandboxes(world.settings.state)) == len(wanted)
+    await until("nothing else is left", lambda: len(list(world.settings.pods.iterdir())) == len(wanted))
+    await until("nothing else runs", lambda: len(sandboxes(world.settings.state)) == len(wanted))
     for name in wanted:
         assert (await world.container(name))["restartCount"] == 0
         await world.client.delete(PODS, name, "default", grace=0)
@@ -179,7 +182,8 @@ async def test_after_a_power_cut_pods_go_on_as_their_policies_say(bare_world: Wo
     await world.apply(pod(f"cat /v/log; {FOR_EVER}", **says, volumeMounts=MOUNT, volumes=[{"name": "v", "emptyDir": {}}]))
     await world.apply(pod(f"echo once; {FOR_EVER}", "once", restartPolicy="Never"))
     await world.becomes_ready()
-    await world.reaches("Running", "once")
+    await until("it has spoken", lambda: world.log_has("once", "once"))
+    await until("it was prepared", lambda: world.log_has("prepared"))
     process.kill()
     await process.wait()
     for pid in shims(world.settings.state):
@@ -195,7 +199,7 @@ async def test_after_a_power_cut_pods_go_on_as_their_policies_say(bare_world: Wo
         return (await world.container()).get("restartCount") == 1 and is_true("Ready", await world.status())
 
     await until("the other runs again, prepared anew", again)
-    assert await world.log() == "prepared\nprepared\n"
+    await until("it has spoken", lambda: world.log_has("prepared\nprepared\n"))
     assert await world.log(query="?previous=true") == "prepared\n"
 
 

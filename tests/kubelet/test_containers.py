@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import signal
 import sys
 import venv
@@ -16,6 +17,7 @@ from bench.load import install_crds
 from rayfleet.api import labels
 from rayfleet.api.crds import crds
 from rayfleet.api.meta import CONFIGMAPS, RAYCLUSTERS, SECRETS
+from tests.kubelet.namespaces import command_line, shims
 from tests.kubelet.world import FOR_EVER, World, pod, until
 
 pytestmark = pytest.mark.namespaces
@@ -159,7 +161,10 @@ async def test_exit_codes(world: World, script: str, phase: str, code: int) -> N
 
 
 async def test_a_killed_container_names_its_signal(world: World) -> None:
-    await world.apply(pod("sleep 600", restartPolicy="Never", activeDeadlineSeconds=1, terminationGracePeriodSeconds=0))
+    await world.apply(pod("exec sleep 600", restartPolicy="Never"))
+    await world.becomes_ready()
+    (victim,) = [pid for pid in shims(world.settings.state) if command_line(pid).startswith(b"sleep\x00600")]
+    os.kill(victim, signal.SIGKILL)
     ended = (await world.reaches("Failed"))["containerStatuses"][0]["state"]["terminated"]
     assert (ended["exitCode"], ended["signal"]) == (137, 9)
 
@@ -221,7 +226,7 @@ async def test_a_secret_in_a_volume_is_followed_while_the_pod_runs(world: World)
 
 async def test_a_secret_that_goes_while_it_is_mounted_is_told_and_its_files_stay(world: World) -> None:
     await world.apply({"metadata": {"name": "s"}, "data": {"k": base64.b64encode(b"one").decode()}}, SECRETS)
-    probe = {"exec": {"command": ["grep", "-q", "one", "/s/k"]}, "periodSeconds": 1}
+    probe = {"exec": {"command": ["grep", "-q", "one", "/s/k"]}, "periodSeconds": 1, "timeoutSeconds": 60}
     mounted = {"volumeMounts": [{"name": "v", "mountPath": "/s"}], "volumes": [{"name": "v", "secret": {"secretName": "s"}}]}
     await world.apply(pod(FOR_EVER, readinessProbe=probe, **mounted))
     await world.becomes_ready()

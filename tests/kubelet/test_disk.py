@@ -57,7 +57,7 @@ async def test_who_fills_a_volume_on_the_disk_is_evicted_and_nobody_else(world: 
     assert await until("an event", lambda: world.events("Evicted")) == [words]
     await world.becomes_ready("b")
     uid = (await world.pod())["metadata"]["uid"]
-    assert not (world.settings.pods / uid / "volumes").exists()
+    await until("its volumes are gone", lambda: not (world.settings.pods / uid / "volumes").exists())
 
 
 @pytest.mark.namespaces

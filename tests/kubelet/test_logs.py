@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from rayfleet.kube.errors import ApiError
-from tests.kubelet.world import FOR_EVER, World, pod, until
+from tests.kubelet.world import FOR_EVER, TOLD, World, pod, until
 
 pytestmark = pytest.mark.namespaces
 
@@ -32,10 +32,14 @@ async def test_a_long_line_comes_back_whole(world: World) -> None:
 
 
 async def test_following_ends_with_the_container(world: World) -> None:
-    await world.apply(pod("echo first; sleep 0.5; echo second", restartPolicy="Never"))
+    await world.apply(pod(f"echo first; {TOLD}; echo second", restartPolicy="Never"))
     await world.reaches("Running")
-    pieces = [piece async for piece in world.client.stream("/api/v1/namespaces/default/pods/a/log?follow=true")]
-    assert b"".join(pieces) == b"first\nsecond\n"
+    found = b""
+    async with aclosing(world.client.stream("/api/v1/namespaces/default/pods/a/log?follow=true")) as pieces:
+        async for piece in pieces:
+            found += piece
+            world.tell()
+    assert found == b"first\nsecond\n"
 
 
 async def test_a_reader_who_leaves_is_no_fault(world: World, caplog: pytest.LogCaptureFixture) -> None:

@@ -50,7 +50,7 @@ async def ask(name: str, kind: int = dns.A, transport: str = "udp") -> tuple[int
             lambda: names.OneAnswer(waiting), remote_addr=("10.88.0.1", 53)
         )
         channel.sendto(query)
-        answer = await asyncio.wait_for(waiting, 5)
+        answer = await asyncio.wait_for(waiting, 60)
         channel.close()
     assert answer[:2] == query[:2]
     return answer[3] & 15, int.from_bytes(answer[6:8], "big")
@@ -150,7 +150,7 @@ async def test_a_headless_name_lists_ready_pods_only_unless_asked_for_all(world:
 
 
 async def test_pods_reach_each_other_by_every_way(world: World) -> None:
-    await world.apply(service("plain"), SERVICES)
+    entrance = (await world.apply(service("plain"), SERVICES))["spec"]["clusterIP"]
     await world.apply(service("headless", clusterIP="None"), SERVICES)
     await world.apply(web_pod())
     address = (await world.becomes_ready())["podIP"]
@@ -158,12 +158,17 @@ async def test_pods_reach_each_other_by_every_way(world: World) -> None:
     script = f"""
 import urllib.request
 for url in {urls!r}:
-    print(urllib.request.urlopen(url, timeout=5).status, flush=True)
+    print(urllib.request.urlopen(url, timeout=60).status, flush=True)
 try:
-    urllib.request.urlopen("http://example.com/", timeout=5)
+    urllib.request.urlopen("http://example.com/", timeout=60)
 except OSError as error:
     print("outside refused")
 """
+
+    async def known() -> bool:
+        return await ask("headless.default.svc.cluster.local") == (dns.NOERROR, 1) and await connects(entrance, 80)
+
+    await until("its Services lead to it", known)
     await world.apply(pod(["python", "-c", script], "asker", restartPolicy="Never"))
     await world.reaches("Succeeded", "asker")
     assert (await world.log("asker")).splitlines() == ["200"] * 4 + ["outside refused"]

@@ -8,12 +8,12 @@ import pytest
 
 from rayfleet.api.meta import LEASES, PODS, SECRETS
 from tests.kubelet.namespaces import command_line, shims
-from tests.kubelet.world import FOR_EVER, World, is_true, pod, until
+from tests.kubelet.world import FOR_EVER, TOLD, World, is_true, pod, until
 
 pytestmark = pytest.mark.namespaces
 
 WEB = "python -m http.server 8000 --directory /tmp"
-SWIFT = {"periodSeconds": 1, "failureThreshold": 1}
+SWIFT = {"periodSeconds": 1, "failureThreshold": 1, "timeoutSeconds": 60}
 
 
 async def unready(world: World) -> bool:
@@ -35,16 +35,17 @@ async def unready(world: World) -> bool:
     ids=["http", "tcp", "exec"],
 )
 async def test_a_pod_is_ready_when_its_probe_says_so(world: World, action: dict[str, Any]) -> None:
-    probe = {**action, "periodSeconds": 1, "timeoutSeconds": 5}
-    await world.apply(pod(f"sleep 0.5; exec {WEB}", readinessProbe=probe, ports=[{"name": "web", "containerPort": 8000}]))
+    probe = {**action, "periodSeconds": 1, "timeoutSeconds": 60}
+    await world.apply(pod(f"{TOLD}; exec {WEB}", readinessProbe=probe, ports=[{"name": "web", "containerPort": 8000}]))
     await until("the Pod runs unready", lambda: unready(world))
+    world.tell()
     await world.becomes_ready()
 
 
 async def test_a_pod_at_rest_costs_no_requests(world: World) -> None:
     await world.apply({"metadata": {"name": "s"}, "data": {"k": "eA=="}}, SECRETS)
     env = [{"name": "X", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]
-    probe = {"exec": {"command": ["sh", "-c", "test $X = x && echo probed >> /tmp/count"]}, "periodSeconds": 1}
+    probe = {"exec": {"command": ["sh", "-c", "test $X = x && echo probed >> /tmp/count"]}, "periodSeconds": 1, "timeoutSeconds": 60}
     await world.apply(pod(FOR_EVER, env=env, readinessProbe=probe, livenessProbe=probe))
     await world.becomes_ready()
     await until("the Events are written", lambda: world.kubelet and not world.kubelet.house.events.tasks)
@@ -66,8 +67,9 @@ async def test_a_pod_costs_few_writes_until_it_is_ready(world: World) -> None:
 
 async def test_readiness_comes_and_goes(world: World) -> None:
     probe = {"exec": {"command": ["test", "-e", "/tmp/good"]}, **SWIFT}
-    await world.apply(pod(f"touch /tmp/good; sleep 1.5; rm /tmp/good; {FOR_EVER}", readinessProbe=probe))
+    await world.apply(pod(f"touch /tmp/good; {TOLD}; rm /tmp/good; {FOR_EVER}", readinessProbe=probe))
     await world.becomes_ready()
+    world.tell()
     await until("the Pod is unready", lambda: unready(world))
     assert (await world.container())["restartCount"] == 0
     assert any("Readiness probe failed" in note for note in await until("an event", lambda: world.events("Unhealthy")))
@@ -75,7 +77,9 @@ async def test_readiness_comes_and_goes(world: World) -> None:
 
 async def test_a_failed_liveness_probe_restarts_the_container(world: World) -> None:
     probe = {"exec": {"command": ["test", "-e", "/tmp/good"]}, **SWIFT}
-    await world.apply(pod(f"touch /tmp/good; sleep 0.5; rm /tmp/good; {FOR_EVER}", livenessProbe=probe))
+    await world.apply(pod(f"touch /tmp/good; {TOLD}; rm /tmp/good; {FOR_EVER}", livenessProbe=probe))
+    await world.becomes_ready()
+    world.tell()
 
     async def restarted() -> bool:
         return (await world.container()).get("restartCount", 0) >= 1
@@ -85,9 +89,11 @@ async def test_a_failed_liveness_probe_restarts_the_container(world: World) -> N
 
 
 async def test_other_probes_wait_for_the_startup_probe(world: World) -> None:
-    startup = {"exec": {"command": ["test", "-e", "/tmp/up"]}, "periodSeconds": 1, "failureThreshold": 30}
+    startup = {"exec": {"command": ["test", "-e", "/tmp/up"]}, "periodSeconds": 1, "failureThreshold": 300, "timeoutSeconds": 60}
     liveness = {"exec": {"command": ["test", "-e", "/tmp/up"]}, **SWIFT}
-    await world.apply(pod(f"sleep 1.2; touch /tmp/up; {FOR_EVER}", startupProbe=startup, livenessProbe=liveness))
+    await world.apply(pod(f"{TOLD}; touch /tmp/up; {FOR_EVER}", startupProbe=startup, livenessProbe=liveness))
+    await until("the startup probe has failed", lambda: world.events("Unhealthy"))
+    world.tell()
     await world.becomes_ready()
     told = await world.container()
     assert (told["started"], told["restartCount"]) == (True, 0)

@@ -28,7 +28,7 @@ class Caller:
 
     async def hear_until(self, channel: bytes, text: bytes) -> None:
         while text not in self.heard.get(channel, b""):
-            message = await self.socket.receive_bytes(timeout=20)
+            message = await self.socket.receive_bytes(timeout=120)
             self.heard[message[:1]] = self.heard.get(message[:1], b"") + message[1:]
 
     async def status(self) -> dict[str, Any]:
@@ -126,4 +126,4 @@ async def test_a_forwarding_caller_that_talks_nonsense_is_let_go(world: World) -
     await world.becomes_ready()
     async with calling("/portForward/default/a", "SPDY/3.1+portforward.k8s.io") as caller:
         await caller.socket.send_bytes(b"\x80\x02\x00\x01\x00\x00\x00\x00")
-        assert (await caller.socket.receive(timeout=20)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
+        assert (await caller.socket.receive(timeout=120)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)

@@ -24,7 +24,7 @@ from rayfleet.kubelet.settings import KubeletSettings
 
 API_PORT = 6443
 PAUSE = 0.005
-PATIENCE = 20.0  # seconds until a test gives up
+PATIENCE = 120.0  # seconds until a test gives up
 PROGRAM = """
 import asyncio, sys
 from pathlib import Path
@@ -141,6 +141,11 @@ class World:
 
         return await until(f"pod {name} is ready", there, patience)
 
+    def tell(self) -> None:
+        """All containers that wait for it: see `TOLD`."""
+        for place in self.settings.pods.glob("*/containers/main/scratch-0/tmp"):
+            (place / "told").touch()
+
     async def log(self, name: str = "a", query: str = "") -> str:
         return (await self.client.request("GET", f"/api/v1/namespaces/default/pods/{name}/log{query}")).decode()
 
@@ -174,6 +179,7 @@ def pod(command: str | list[str], name: str = "a", **spec: Any) -> dict[str, Any
 
 CONTAINER_FIELDS = ("args", "env", "envFrom", "workingDir", "ports", "volumeMounts", "readinessProbe", "livenessProbe", "startupProbe",
                     "lifecycle", "resources", "image")  # fmt: skip
+TOLD = "until test -e /tmp/told; do sleep 0.05; done"  # in a container's first life
 FOR_EVER = "trap 'exit 0' TERM; while :; do sleep 0.05; done"
 KUBECONFIG = f"""
 apiVersion: v1

@@ -22,7 +22,7 @@ def ask(
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(server + path, data, headers, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=10, context=context) as answer:
+        with urllib.request.urlopen(request, timeout=30, context=context) as answer:
             return answer.status, parsed(answer.read())
     except urllib.error.HTTPError as error:
         return error.code, parsed(error.read())

@@ -31,7 +31,7 @@ class Fleet:
     def __init__(self, state: State, auth: str = "disabled", user: User | None = None) -> None:
         self.state, self.auth, self.user = state, auth, user
 
-    def run(self, *words: str, text: str = "", code: int = 0, within: float = 200.0) -> str:
+    def run(self, *words: str, text: str = "", code: int = 0, within: float = 600.0) -> str:
         """What a command prints; an AssertionError when it ends with another code."""
         done = subprocess.run(self.command(*words), input=text, capture_output=True, text=True, timeout=within)
         assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"

@@ -22,7 +22,7 @@ class Session:
 
     def hears(self, words: str) -> str:
         """The next line with these words in it."""
-        while words not in (line := self.lines.get(timeout=60)):
+        while words not in (line := self.lines.get(timeout=300)):
             pass
         return line
 

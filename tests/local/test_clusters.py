@@ -160,7 +160,7 @@ def links_inside(fleet: Fleet) -> set[str]:
 def page(port: int) -> str:
     """What a browser on the host sees; "" when nobody answers."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30) as answer:
             return str(answer.read().decode())
     except OSError:
         return ""
@@ -273,7 +273,7 @@ def test_up_in_the_foreground_stays_until_it_is_told_and_leaves_nothing(tmp_path
         assert any("Ctrl-C stops the fleet" in line for line in shown.stdout)
         assert any("RayCluster is being looked after" in line for line in shown.stdout)
         shown.send_signal(number)
-        assert "The fleet is stopped." in shown.communicate(timeout=30)[0]
+        assert "The fleet is stopped." in shown.communicate(timeout=300)[0]
         assert shown.returncode == 0
         assert not fleet.state.kubeconfig.exists()
         assert fleet.state.objects.exists()
@@ -332,7 +332,7 @@ def test_two_ups_of_the_same_file_at_once_make_one_fleet_with_its_clusters_once(
     try:
         both = [subprocess.Popen(fleet.command("up", "-f", str(file)), stdout=subprocess.PIPE, text=True) for _ in range(2)]
         for each in both:
-            assert "twice: ready" in each.communicate(timeout=60)[0]
+            assert "twice: ready" in each.communicate(timeout=300)[0]
             assert each.returncode == 0
         assert len(fleet.pods("twice")) == 1
         assert all(row["state"] == "alive" for row in fleet.processes().values())

@@ -34,7 +34,7 @@ def ask(state: State, port: int, path: str, token: str | None) -> int:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(f"https://127.0.0.1:{port}{path}", headers=headers)
     try:
-        with urllib.request.urlopen(request, context=context, timeout=5) as answer:
+        with urllib.request.urlopen(request, context=context, timeout=30) as answer:
             return answer.status
     except urllib.error.HTTPError as refusal:
         return refusal.code

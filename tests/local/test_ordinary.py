@@ -108,7 +108,7 @@ def events(fleet: Fleet, name: str, reason: str) -> list[dict[str, Any]]:
 @pytest.mark.testbed
 def test_kubectl_has_exec_copies_and_forwarded_ports_by_the_kubeconfig_that_up_wrote(web: Fleet, tmp_path: Path) -> None:
     there = Kubectl(web.state.kubeconfig, tmp_path)
-    there.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=100s")
+    there.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=300s")
     assert there.kubectl("exec", "web", "--", "hostname").strip() == "web"
     there.kubectl("cp", "web:/etc/hostname", str(tmp_path / "copied"))
     assert (tmp_path / "copied").read_text().strip() == "web"

@@ -24,7 +24,7 @@ from tests.parity.status import told
 from tests.parity.steps import HOLLOW, HOLLOW_JOB, Play, Step, table
 
 QUIET = 1.3  # seconds: a status write may be held back for one
-PATIENCE = 15.0
+PATIENCE = 60.0
 FATES: dict[str, tuple[tuple[Any, ...], Json]] = {  # what the hollow kubelet does with Pods of a group
     "raycluster-worker-pending": (("workerGroupSpecs", 1), {HOLLOW: "pending"}),
     "raycluster-ft-head-pending-delete": (("headGroupSpec",), {HOLLOW: "pending", HOLLOW_JOB: "succeed"}),

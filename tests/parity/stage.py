@@ -42,6 +42,7 @@ from rayfleet.runtime.manager import Manager, ManagerSettings
 from rayfleet.runtime.visibility import PATIENCE
 from tests.issuer.definitions import install
 from tests.issuer.issuer import FakeIssuer, Mood, issuing
+from tests.local.waiting import SLACK
 from tests.parity.canonical import Json
 from tests.parity.grounds import Grounds, embedded
 from tests.parity.ledger import Entry, Ledger
@@ -240,8 +241,8 @@ async def operator(
 
 
 async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 20.0, *, what: str = "") -> Any:
-    """What the condition gives once it is true. Raises TimeoutError, with `what`."""
-    deadline = time.monotonic() + seconds
+    """What the condition gives once it is true. Raises TimeoutError, with `what`, when it is not in so many seconds of an idle machine."""
+    deadline = time.monotonic() + seconds * SLACK
     while not (answer := await condition()):
         if time.monotonic() > deadline:
             raise TimeoutError(what or "the condition was never met")

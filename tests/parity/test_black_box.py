@@ -69,7 +69,8 @@ async def test_3_a_quota_is_told_in_the_apis_words_and_asked_less_and_less_often
             return clock.monotonic() - start > 320 and len(refusals()) > 3
 
         await until(over)
-        gaps = [later - earlier for earlier, later in pairwise(refusals())]
+        asked = refusals()
+        gaps = [later - earlier for earlier, later in pairwise(each for each in asked if each <= asked[0] + 320)]
         assert len(gaps) <= 7
         assert all(gap > wait - 0.1 for gap, wait in zip(gaps, (5, 10, 20, 40, 80), strict=False))
         entries = place.written()
@@ -196,7 +197,7 @@ def resources_of(pod: Json, directory: Path) -> Json:
     ray.chmod(0o755)
     container = pod["spec"]["containers"][0]
     environment = {"PATH": f"{directory}:/usr/bin:/bin", "RAY_START_ULIMIT_OPEN_FILES": "64"}
-    subprocess.run([*container["command"], *container["args"]], env=environment, check=True, timeout=30)
+    subprocess.run([*container["command"], *container["args"]], env=environment, check=True, timeout=120)
     arguments = json.loads(told.read_text())
     found = next(each for each in arguments if each.startswith("--resources="))
     result: Json = json.loads(found.partition("=")[2])

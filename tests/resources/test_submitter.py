@@ -95,7 +95,7 @@ def environment(ray: Ray, **more: str) -> dict[str, str]:
 
 
 def submit(ray: Ray, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(COMMAND, env=environment(ray, **more), capture_output=True, text=True, timeout=60)
+    return subprocess.run(COMMAND, env=environment(ray, **more), capture_output=True, text=True, timeout=300)
 
 
 def test_it_submits_byte_for_byte_and_sees_the_end(ray: Ray) -> None:

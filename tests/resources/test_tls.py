@@ -48,4 +48,4 @@ def test_it_waits_while_the_certificate_is_for_another_host_and_goes_on_when_it_
         assert "10.0.0.10" in "".join(said)
         assert waiting.poll() is None
         put(ipAddresses=["10.0.0.1"])
-        assert waiting.wait(timeout=30) == 0
+        assert waiting.wait(timeout=120) == 0

@@ -87,9 +87,9 @@ async def test_from_a_crd_that_comes_late_to_garbage_collection() -> None:
     async with world(ManagerSettings(identity="one", lease=LeaseSettings("default", identity="one"))) as (client, manager, things, pods):
         await until(manager.may_write)
         await client.create(CUSTOMRESOURCEDEFINITIONS, CRD)
-        await until(lambda: things.has_synced, 20)
+        await until(lambda: things.has_synced)
         await client.create(THINGS, thing("a", replicas=3))
-        await until(lambda: phase(things, "a") == "Ready", 20)
+        await until(lambda: phase(things, "a") == "Ready")
         assert {pod.metadata.name for pod in pods.values()} == {"a-0", "a-1", "a-2"}
         await manager.recorder.flushed()
         assert "CreatedPod" in {event["reason"] for event in await client.list(EVENTS, "default")}
@@ -103,10 +103,10 @@ async def test_from_a_crd_that_comes_late_to_garbage_collection() -> None:
 async def test_one_name_applied_and_deleted_again_and_again() -> None:
     async with world(ManagerSettings(identity="one")) as (client, _, things, pods):
         await client.create(CUSTOMRESOURCEDEFINITIONS, CRD)
-        await until(lambda: things.has_synced, 20)
+        await until(lambda: things.has_synced)
         for _ in range(10):
             await client.create(THINGS, thing("a", replicas=2))
-            await until(lambda: phase(things, "a") == "Ready", 20)
+            await until(lambda: phase(things, "a") == "Ready")
             await client.delete(THINGS, "a", "default")
             await until(lambda: things.get("default", "a") is None)
         await until(lambda: not pods.values())

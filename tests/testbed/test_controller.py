@@ -30,7 +30,7 @@ async def told(file: Path, namespace: str) -> list[str]:
     """What the controller prints."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(str(controller()), str(file), namespace, stdout=pipe, stderr=pipe)
-    out, err = await asyncio.wait_for(process.communicate(), 240)
+    out, err = await asyncio.wait_for(process.communicate(), 600)
     assert process.returncode == 0, (out.decode(), err.decode())
     return out.decode().splitlines()
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.testbed
 def diff(place: Place, body: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
     words = ["diff", "-f", "-", "-o", "json", "--namespace", place.name, "--kubeconfig", str(place.plane.kubeconfig())]
     command = [sys.executable, "-m", "rayfleet", *words]
-    done = subprocess.run(command, input=json.dumps(body), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, input=json.dumps(body), capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode in (0, 1), done.stderr
     return done.returncode, json.loads(done.stdout)[0]["changes"]
 

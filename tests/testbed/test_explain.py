@@ -22,7 +22,7 @@ RBAC = "rbac.authorization.k8s.io"
 
 def rayfleet(kubeconfig: Any, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "rayfleet", *words, "--kubeconfig", str(kubeconfig)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 def explained(kubeconfig: Any, place: Place, name: str = "demo") -> dict[str, Any]:

@@ -23,8 +23,8 @@ def test_a_cluster_from_apply_to_delete(operators: Operators, place: Place) -> N
         return place.plane.kubectl("--namespace", place.name, *words, text=text)
 
     assert kubectl("apply", "-f", str(EXAMPLE)) == "raycluster.ray.io/one created\nraycluster.ray.io/two created\n"
-    kubectl("wait", "--for=condition=RayClusterProvisioned", "raycluster/one", "raycluster/two", "--timeout=40s")
-    kubectl("wait", "--for=jsonpath={.status.state}=ready", "raycluster/one", "--timeout=10s")
+    kubectl("wait", "--for=condition=RayClusterProvisioned", "raycluster/one", "raycluster/two", "--timeout=300s")
+    kubectl("wait", "--for=jsonpath={.status.state}=ready", "raycluster/one", "--timeout=300s")
     header, one, two = kubectl("get", "rayclusters").splitlines()
     assert header.split()[:4] == ["NAME", "DESIRED", "WORKERS", "AVAILABLE"]
     assert (one.split()[:3], two.split()[:3]) == (["one", "2", "2"], ["two", "1", "1"])
@@ -36,14 +36,14 @@ def test_a_cluster_from_apply_to_delete(operators: Operators, place: Place) -> N
     assert generations(place) == before == {"one": 1, "two": 1}
     scaled = EXAMPLE.read_text().replace("replicas: 2", "replicas: 3", 1)
     kubectl("apply", "-f", "-", text=scaled)
-    kubectl("wait", "--for=jsonpath={.status.readyWorkerReplicas}=3", "raycluster/one", "--timeout=40s")
+    kubectl("wait", "--for=jsonpath={.status.readyWorkerReplicas}=3", "raycluster/one", "--timeout=300s")
     assert generations(place) == {"one": 2, "two": 1}
     made = [request for request in operators.writes(place.name)[written:] if request.resource == "pods"]
     assert [request.verb for request in made] == ["create"], "one more worker, and nothing for what did not change"
     pods = kubectl("get", "pods", "--selector", "ray.io/cluster=one", "-o", "name").split()
     assert len(pods) == 4
-    kubectl("delete", "-f", str(EXAMPLE), "--wait=true", "--timeout=30s")
-    kubectl("wait", "--for=delete", "pods", "--selector", "ray.io/cluster", "--timeout=60s")
+    kubectl("delete", "-f", str(EXAMPLE), "--wait=true", "--timeout=300s")
+    kubectl("wait", "--for=delete", "pods", "--selector", "ray.io/cluster", "--timeout=300s")
 
 
 def generations(place: Place) -> dict[str, int]:

@@ -50,7 +50,7 @@ def test_the_manifest_for_one_namespace_grants_nothing_cluster_wide_and_can_be_h
 def test_kubectl_applies_it_client_side_twice_and_its_pod_is_admitted_as_restricted(plane: ControlPlane) -> None:
     again = plane.kubectl("apply", "--filename", str(DEPLOY / "rayfleet.yaml"))
     assert {line.rsplit(" ", 1)[1] for line in again.splitlines()} == {"unchanged"}
-    plane.kubectl("wait", "--for=condition=Available", "--namespace", SYSTEM_NAMESPACE, f"deployment/{NAME}", "--timeout=30s")
+    plane.kubectl("wait", "--for=condition=Available", "--namespace", SYSTEM_NAMESPACE, f"deployment/{NAME}", "--timeout=300s")
     kept = json.loads(plane.kubectl("get", "customresourcedefinitions", "-o", "json"))["items"]
     assert len(kept) == 4
     for each in kept:

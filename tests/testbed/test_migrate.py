@@ -43,5 +43,5 @@ def test_what_may_not_be_seen_is_said_and_not_guessed_at(operators: Operators, p
 
 def check(kubeconfig: Path, namespace: str) -> tuple[int, str]:
     command = [sys.executable, "-m", "rayfleet", "migrate", "check", "-n", namespace, "--kubeconfig", str(kubeconfig)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     return done.returncode, done.stdout + done.stderr

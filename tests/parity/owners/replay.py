@@ -42,7 +42,7 @@ SHORT_LIVED = (  # some seconds, and something is over
 )
 APART = 0.3  # of the machine's seconds between the beginnings of two cases: all at once would keep each other waiting
 QUIET = 2.0  # of the case's seconds: a status write may be held back for one
-PATIENCE = 90.0  # of the case's seconds
+PATIENCE = 360.0  # of the case's seconds
 SETTLED, REST = 20.0, 30.0  # of the case's seconds: until a call to Ray every 10 s is the most, and for how long they are counted then
 EDGES = 2  # one more of each of two questions, where the time begins with one and ends with one
 AT_REST = {"RayService": 12, "RayJob": 6}  # calls to Ray a minute
@@ -248,11 +248,12 @@ async def end(play: Play, outcome: Outcome) -> None:
     if play.owner["kind"] not in AT_REST:
         return
     await play.clock.sleep(SETTLED)
-    before, asked = len(ledger.of(namespace)), play.dashboard.gets
+    before, asked, since = len(ledger.of(namespace)), play.dashboard.gets, play.clock.monotonic()
     await play.clock.sleep(REST)
     outcome.writes.append([each for each in ledger.of(namespace)[before:] if each.code < 400])
     outcome.lines += more("writes/rest", 0, len(outcome.writes[-1]))
-    outcome.lines += more("ray/rest questions", int(AT_REST[play.owner["kind"]] * REST / 60) + EDGES, play.dashboard.gets - asked)
+    most = int(AT_REST[play.owner["kind"]] * (play.clock.monotonic() - since) / 60) + EDGES
+    outcome.lines += more("ray/rest questions", most, play.dashboard.gets - asked)
 
 
 def told_events(recorded: list[str], ours: list[str]) -> Iterator[str]:
