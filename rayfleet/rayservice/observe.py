@@ -80,14 +80,17 @@ class Observer:
             target = target_of(cluster, pods[name], self.config)
             if target is not None and is_asked(service, cluster):
                 targets[name] = target
-                asked.append((target, self.questions(key, cluster, pods[name])))
+                asked.append((target, self.questions(key, service, cluster, pods[name])))
         heard = self.desk.follow_all(key, asked)
         return tuple(
             self.member(key, cluster, pods[cluster.metadata.name], targets.get(cluster.metadata.name), heard) for cluster in clusters
         )
 
-    def questions(self, key: Key, cluster: RayCluster, pods: tuple[PodView, ...]) -> list[Question]:
-        """The proxy on the head is asked itself unless Serve says that it is well, and its label says no other."""
+    def questions(self, key: Key, service: RayService | Undecodable, cluster: RayCluster, pods: tuple[PodView, ...]) -> list[Question]:
+        """The proxy on the head is asked itself unless Serve says that it is well, and its label says no other; or it is to get no requests
+        in any case."""
+        if isinstance(service, RayService) and service.spec.exclude_head_pod_from_serve_svc:
+            return [serve.details()]
         head, said = head_of(pods), self.desk.last(key, cluster.metadata.key).get(serve.details())
         details = said.answer if said and isinstance(said.answer, serve.Details) else None
         return [serve.details(), *([] if head and sends_well(head, details) else [health_of(cluster, pods)])]

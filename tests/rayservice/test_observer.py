@@ -95,3 +95,10 @@ def test_the_proxy_on_the_head_is_asked_itself_unless_serve_says_that_it_is_well
     story.pods[f"{name}-head-0"]["metadata"]["labels"][labels.SERVE] = label
     questions = asked(story, serve.Details(proxies=proxies))[name]
     assert questions == [serve.details(), *([serve.health(8000, label)] if health_too else [])]
+
+
+def test_a_proxy_that_is_to_get_no_requests_is_not_asked() -> None:
+    story, name = serving()
+    story.edit(excludeHeadPodFromServeSvc=True)
+    story.settle()
+    assert asked(story) == {name: [serve.details()]}
