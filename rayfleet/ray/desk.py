@@ -60,7 +60,12 @@ class Desk:
         self._pool.touch(follower)
 
     def send(self, key: Key, target: Addressed, message: Act, told: Callable[[str], None]) -> None:
-        """As `act`; `told` hears why it did not succeed, "" when it did."""
+        """As `act`; `told` hears why it did not succeed, "" when it did. What was answered since the object's last look is not sent again:
+        who decided on it had not heard of that, and looks again because of it."""
+        follower = self._followers.get(key, {}).get(target.cluster)
+        answer = follower.results.get(message) if follower else None
+        if follower and answer and answer.at > follower.looked:
+            return
         self.act(key, target, message, lambda _, answer: told(complaint(answer)))
 
     def results(self, key: Key, cluster: Key) -> Mapping[Act, Heard]:
@@ -87,7 +92,7 @@ class Desk:
         self._pool.leave(follower)
 
     def _ask(self, follower: Follower, questions: Iterable[Question]) -> Mapping[Question, Heard]:
-        wanted = tuple(questions)
+        wanted, follower.looked = tuple(questions), self._pool.now()
         for question in follower.tracks.keys() - set(wanted):
             del follower.tracks[question]
         new = [question for question in wanted if question not in follower.tracks]

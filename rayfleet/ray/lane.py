@@ -33,7 +33,7 @@ class Track:
 
 @dataclass(slots=True, eq=False)
 class Follower:
-    """Who asks about one cluster on behalf of one object."""
+    """Who asks about one cluster on behalf of one object. `looked`: when it was last told what was heard, in the monotonic clock's time."""
 
     key: Key
     desk: Listener
@@ -42,6 +42,7 @@ class Follower:
     acts: deque[tuple[Act, Answered | None, Permit | None]] = field(default_factory=deque)
     sending: Act | None = None
     results: OrderedDict[Act, Heard] = field(default_factory=OrderedDict)
+    looked: float = float("inf")
 
     def turn_to(self, target: Addressed, now: float) -> None:
         """Another head has taken the place of the one before: what that said is no answer of this one, which is asked at once."""

@@ -39,7 +39,7 @@ BRISK = {"RAY_worker_niceness": "0"}
 BROKEN = 'raise LookupError("the shelf is empty")\n'
 
 # Each request has a connection of its own and ten seconds, and no second try. A line says how many of the first ones have all ended,
-# what came of all, and when and how the first that failed did.
+# what came of all, when and how the first that failed did, and by how many seconds at most the client itself was late.
 LOAD = """
 import asyncio, collections, datetime, json, sys, time
 import aiohttp
@@ -64,7 +64,7 @@ async def one(session, number, unended, counts):
     unended.discard(number)
 
 async def main():
-    counts, unended, tasks, begun, sent = collections.Counter(), set(), set(), time.monotonic(), 0
+    counts, unended, tasks, begun, sent, late = collections.Counter(), set(), set(), time.monotonic(), 0, 0.0
     connector = aiohttp.TCPConnector(force_close=True, limit=0)
     async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=10)) as session:
         while True:
@@ -75,8 +75,9 @@ async def main():
             sent += 1
             if sent % 25 == 0:
                 ended = min(unended, default=sent)
-                print("TOLD", json.dumps({"sent": sent, "ended": ended, "counts": counts, "failures": failures}), flush=True)
+                print("TOLD", json.dumps({"sent": sent, "ended": ended, "counts": counts, "failures": failures, "late": late}), flush=True)
             await asyncio.sleep(max(0, begun + sent * 0.02 - time.monotonic()))
+            late = max(late, time.monotonic() - begun - sent * 0.02)
 
 asyncio.run(main())
 """
@@ -84,12 +85,13 @@ asyncio.run(main())
 
 class Told(NamedTuple):
     """By the client: requests sent, how many of the first ones have all ended, and the ends of all: an answer, or `failed: WHY`. `failures`
-    are the times and words of the first twenty."""
+    are the times and words of the first twenty, `late` by how many seconds at most the client was behind its own times."""
 
     sent: int = 0
     ended: int = 0
     counts: dict[str, int] = {}
     failures: list[str] = []
+    late: float = 0.0
 
     def failed(self) -> dict[str, int]:
         return {word: times for word, times in self.counts.items() if word.startswith("failed")}

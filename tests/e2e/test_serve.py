@@ -116,7 +116,7 @@ def test_a_head_dies_under_load_and_only_requests_at_its_own_proxy_are_lost(shop
     eventually(lambda: shop.is_ready() and shop.found()["status"]["numServeEndpoints"] == 2, READY, "both proxies take requests")
     load.await_answers("plum 2", load.told().counts["plum 2"] + 100)
     told = load.settled()
-    print(f"{told.ended} requests: {told.counts}")
+    print(f"{told.ended} requests: {told.counts}, {told.late:.2f} s late")
     said = f"{told}\n{shop.warnings()}\n{shop.site.told()}"
     assert sum(told.failed().values()) <= IN_FLIGHT, said
     assert {word for word, times in told.failed().items() if times > lost.get(word, 0)} <= {"failed: TimeoutError"}, said

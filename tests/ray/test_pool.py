@@ -194,6 +194,29 @@ def test_an_act_goes_before_questions_once_and_its_answer_is_kept(scene: Scene) 
     assert scene.desk.results(key, target("one").cluster)[act].answer == Accepted(RUNNING)
 
 
+def test_what_was_answered_while_it_was_decided_on_again_is_not_sent_twice(scene: Scene) -> None:
+    """A look that began before the answer, and had to wait for its writes, asks for the same once more."""
+    key, act = Key("default", "one"), serve.deploy({"applications": []})
+
+    def send() -> None:
+        scene.desk.send(key, target("one"), act, lambda complaint: None)
+
+    def sent() -> int:
+        return sum(path == act.path for _, _, path in scene.rays.asked)
+
+    scene.follow("one", serve.details())
+    scene.run(1)
+    scene.clock.loop.call_soon(send)
+    scene.run(1)
+    scene.clock.loop.call_soon(send)
+    scene.run(1)
+    assert sent() == 1
+    scene.follow("one", serve.details())
+    scene.clock.loop.call_soon(send)
+    scene.run(1)
+    assert sent() == 2, "who has heard of the answer may want it again"
+
+
 def test_a_job_that_was_submitted_before_is_submitted(scene: Scene) -> None:
     scene.rays.says["one"] = (500, b"ValueError: Job with submission_id a already exists")
     told: list[str] = []
