@@ -46,7 +46,7 @@ PATIENCE = 360.0  # of the case's seconds
 SETTLED, REST = 20.0, 30.0  # of the case's seconds: until a call to Ray every 10 s is the most, and for how long they are counted then
 EDGES = 2  # one more of each of two questions, where the time begins with one and ends with one
 AT_REST = {"RayService": 12, "RayJob": 6}  # calls to Ray a minute
-MINUTE_BEGAN = 5.0  # seconds ago: a time of `* * * * *` passes in the first long wait, and the next one not at once after it
+MINUTE_BEGAN = 5.0  # seconds ago: the time of a RayCronJob comes in the first long wait
 NOTHING = '"target_capacity":0}'
 NAMED = Path(__file__).with_name("named_differences.tsv")
 SHARED, HELD = "rayjob-cluster-selector", "rayservice-incremental-rollback"
@@ -158,6 +158,7 @@ async def go(play: Play, outcome: Outcome, number: int, step: Step | None, seen:
 
 
 async def apply(play: Play) -> None:
+    play.set_time()
     for obj in (*(moved(each, play.namespace) for each in play.case.input[:-1]), play.owner):
         try:
             await play.stage.apply(obj)

@@ -47,7 +47,8 @@ async def merge(play: Play, body: Json) -> None:
 
 
 async def wait(play: Play, seconds: float) -> None:
-    await play.clock.sleep(seconds)
+    """And until the time that is to pass has passed."""
+    await play.clock.sleep(max(seconds, play.due + 1.0 - play.clock.time()))
 
 
 async def change_ray(play: Play, details: Json) -> None:
