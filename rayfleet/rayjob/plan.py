@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rayfleet.api import labels
 from rayfleet.api.decode import Undecodable
@@ -17,9 +18,10 @@ from rayfleet.planning.newest import asked_first
 from rayfleet.planning.plan import Call, Event, Plan, StatusWrite
 from rayfleet.rayjob import cluster, deadlines, deletion, submission
 from rayfleet.rayjob.findings import begins, find, state_of
+from rayfleet.rayjob.hindrance import of_submitter
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import Effect, State, Step
-from rayfleet.rayjob.status import MESSAGE_LIMIT, after_failure, status_write
+from rayfleet.rayjob.status import MESSAGE_LIMIT, after_failure, clipped, status_write
 from rayfleet.rayjob.tries import Try, left_over, next_number, parse_tries, written
 
 TRIES_SCOPE = "tries"
@@ -46,7 +48,11 @@ def plan(observed: Observed) -> Plan:
     named = {action.name for action in actions}
     actions += [stray for stray in cluster.strays(observed, job) if step.effect is not Effect.TEAR_DOWN and stray.name not in named]
     sure = asked_first(RAYJOBS, job.metadata, actions, observed.held_back)
-    return Plan(tuple(sure), status_write(observed, job, step, faults), waiting(observed, job), (), tuple(calls))
+    status = status_write(observed, job, step, faults)
+    events = hindered(observed, step, status)
+    if status is not None and events:
+        status = replace(status, urgent=True)  # a status that is held back would be told of at each look
+    return Plan(tuple(sure), status, waiting(observed, job), events, tuple(calls))
 
 
 def faults_of(observed: Observed) -> tuple[Fault, ...]:
@@ -96,6 +102,14 @@ def told(job: RayJob, step: Step, faults: Sequence[Fault]) -> tuple[Event, ...]:
     if step.state is State.RETRYING:
         return (Event("Warning", "RetryingRayJob", f"try {job.status.failed + 1} has failed ({step.reason}): another one follows"),)
     return ()
+
+
+def hindered(observed: Observed, step: Step, status: StatusWrite | None) -> tuple[Event, ...]:
+    """Of a submitter that cannot start, in the moment in which the status comes to say so: in its words."""
+    found = clipped(of_submitter(observed)) if step.state is State.INITIALIZING and status is not None else ""
+    if status is None or not found or status.patch.get("message") != found:
+        return ()
+    return (Event("Warning", "FailedToStartRayJobSubmitter", found),)
 
 
 def invalid(text: str) -> Event:

@@ -58,7 +58,7 @@ def written(job: RayJob, before: Mapping[str, Any], after: Mapping[str, Any]) ->
         patch = {"succeeded": 0, "failed": 0, **patch}
     said = "; ".join(f"{name} is {patch[name]}" for name in ("jobDeploymentStatus", "jobStatus", "reason") if patch.get(name))
     urgent = "jobDeploymentStatus" in patch
-    return StatusWrite(patch, job.metadata.resource_version, urgent, said or "what is told of the job changes")
+    return StatusWrite(patch, job.metadata.resource_version, urgent, said or patch.get("message") or "what is told of the job changes")
 
 
 def is_trouble(before: Mapping[str, Any], patch: Mapping[str, Any]) -> bool:

@@ -219,6 +219,7 @@ class Life(Surroundings):
         assert (action.resource, action.name) not in self.objects, f"{action.name} is made twice"
         obj = msgspec.json.decode(msgspec.json.encode(action.manifest))
         obj["metadata"]["uid"] = f"uid-of-{action.name}-{self.version}"
+        obj["metadata"]["creationTimestamp"] = rfc3339(self.now)
         obj["made"] = self.now
         obj.setdefault("status", {})
         self.put(action.resource, obj)
