@@ -120,11 +120,7 @@ class Cluster:
 
     async def quiet(self, seconds: float = 1.3) -> None:
         """Waits until nobody has written for so long."""
-
-        async def silent() -> bool:
-            return self.stage.ledger.quiet_for(self.namespace) >= seconds
-
-        await until(silent, 30, what="never quiet")
+        await self.stage.quiet(seconds)
 
 
 async def applied(stage: Stage, manifest: Json) -> Cluster:

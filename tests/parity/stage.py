@@ -105,6 +105,14 @@ class Stage:
 
         await until(enforced)
 
+    async def quiet(self, seconds: float) -> None:
+        """Waits until nobody has written into its own namespace for so long, of the machine's time."""
+
+        async def silent() -> bool:
+            return self.ledger.quiet_for(self.namespace) >= seconds
+
+        await until(silent, 30.0, what="never quiet")
+
     async def cluster(self, namespace: str, name: str) -> Json | None:
         return await found(self.client, RAYCLUSTERS, name, namespace)
 

@@ -15,7 +15,7 @@ from rayfleet.kube.errors import Forbidden, Unauthorized
 from testbed.control_plane import ControlPlane
 
 pytestmark = pytest.mark.testbed
-LIFE = 4.0  # seconds
+LIFE = 8.0  # seconds
 
 
 async def test_a_certificate_that_expires_on_a_living_connection_is_replaced_by_the_renewed_one(
