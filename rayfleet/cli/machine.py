@@ -7,8 +7,10 @@ import os
 import resource
 import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
+from ipaddress import IPv4Address
 from pathlib import Path
 
 from rayfleet.cli.check import MISSING, OFF, OK, Row
@@ -16,9 +18,12 @@ from rayfleet.cli.options import closed_fleet, words_for
 from rayfleet.cli.progress import dead_peers
 from rayfleet.kubelet.cgroups import MOUNT
 from rayfleet.kubelet.enforcer import NFT
+from rayfleet.kubelet.filter_rules import script
 from rayfleet.kubelet.images import installed_ray
+from rayfleet.kubelet.policies import Isolation
+from rayfleet.kubelet.settings import CLUSTER_ADDRESSES
 from rayfleet.local.find import find_holder
-from rayfleet.local.namespaces import find, missing, setting
+from rayfleet.local.namespaces import entrance, find, missing, setting
 from rayfleet.local.ports import FIRST, LOOPBACK, Ports
 from rayfleet.local.scope import lent
 from rayfleet.local.state import State
@@ -43,7 +48,8 @@ def of_machine(state: State) -> Iterator[Row]:
     yield from user_rows()
     yield disk_row(state.path)
     yield memory_row()
-    yield policies_row()
+    if not lacks:
+        yield policies_row()
     yield watches_row()
     yield ports_row(state)
     kubectl = find("kubectl")
@@ -99,9 +105,15 @@ def limits_row(hinders: str) -> Row:
 
 
 def policies_row() -> Row:
-    if find(NFT):
-        return Row("machine", "policies", OK, "NetworkPolicies are enforced")
-    return Row("machine", "policies", OFF, "NetworkPolicies are not enforced: the command nft is not installed (apt-get install nftables)")
+    """Tried, in namespaces that vanish at once: the command may be there, and the kernel's part not."""
+    off = "NetworkPolicies are not enforced"
+    if find(NFT) is None:
+        return Row("machine", "policies", OFF, f"{off}: the command nft is not installed (apt-get install nftables)")
+    rules = script(Isolation((), ()), IPv4Address("10.88.0.1"), CLUSTER_ADDRESSES)
+    trial = subprocess.run([*entrance(), find(NFT) or NFT, "-f", "-"], input=rules, capture_output=True, text=True)
+    if trial.returncode:
+        return Row("machine", "policies", OFF, f"{off}: {' '.join(trial.stderr.split())}")
+    return Row("machine", "policies", OK, "NetworkPolicies are enforced")
 
 
 def disk_row(directory: Path) -> Row:

@@ -44,8 +44,8 @@ OPERATOR = {
     "injectedProbes": {"initialDelaySeconds": 1, "periodSeconds": 1},
     "headAddress": "pod",
     "autoscaling": "hosted",  # one process for all clusters, not a container beside each head
-    # a claim is a directory here, and costs nothing; nobody but the fleet's user could open the gate of RayCronJobs
-    "featureGates": {"GCSFaultToleranceEmbeddedStorage": True, "RayCronJob": True},
+    # a claim is a directory here, and costs nothing; nobody but the fleet's user could open the other gates
+    "featureGates": {"GCSFaultToleranceEmbeddedStorage": True, "RayClusterNetworkPolicy": True, "RayCronJob": True},
 }
 
 

@@ -82,10 +82,15 @@ def test_whether_limits_of_pods_are_enforced_is_told(monkeypatch: pytest.MonkeyP
         assert row.state == state and says in row.says
 
 
-def test_whether_network_policies_are_enforced_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    for there, state, says in ((None, "off", "apt-get install nftables"), ("/usr/sbin/nft", "ok", "enforced")):
-        monkeypatch.setattr(machine, "find", lambda tool, there=there: there)
-        assert machine.policies_row().state == state and says in machine.policies_row().says
+@pytest.mark.parametrize(
+    ("nft", "state", "says"),
+    [(None, "off", "apt-get install nftables"), ("false", "off", "not enforced"), ("true", "ok", "are enforced")],
+)
+def test_whether_network_policies_are_enforced_is_told(monkeypatch: pytest.MonkeyPatch, nft: str | None, state: str, says: str) -> None:
+    monkeypatch.setattr(machine, "find", lambda tool: nft)
+    monkeypatch.setattr(machine, "entrance", lambda: ())
+    row = machine.policies_row()
+    assert row.state == state and says in row.says
 
 
 def test_a_full_disk_is_told_before_ray_writes_no_object_to_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,8 +6,11 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
+from rayfleet.cli.check import OK
+from rayfleet.cli.machine import policies_row
 from rayfleet.kubelet.cgroups import RECORD, directories
 from rayfleet.kubelet.network import LINK_PREFIX, tool
 from rayfleet.kubelet.shim import syscalls
@@ -25,6 +28,15 @@ def refusal() -> str:
     except OSError as error:
         return str(error)
     return trial.stderr.strip() or links.stderr.strip()
+
+
+@cache
+def unenforced() -> str:
+    """Why nobody can be held to NetworkPolicies here, "" when Pods can."""
+    if why := refusal():
+        return why
+    row = policies_row()
+    return "" if row.state == OK else row.says
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Real Ray in a local fleet: a job over all Pods, a worker and a head that are killed, and an end that leaves nothing."""
+"""Real Ray in a local fleet, closed to strangers: a job over all Pods, a worker and a head that are killed, an end that leaves nothing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import signal
 import pytest
 
 from rayfleet.cli.ray_job import Outcome, run_job
+from tests.kubelet.namespaces import unenforced
 from tests.local.fleet import Fleet
 from tests.local.ray import WATCHFUL, group, ray_cluster, template
 from tests.local.waiting import eventually
@@ -30,7 +31,8 @@ print("HOSTS", *sorted(ray.get([where.remote() for _ in range(3)])))
 def fleet(ray_fleet: Fleet) -> Fleet:
     file = ray_fleet.state.path.parent / "real.json"
     workers = group("small", replicas=2, template=template("1Gi", WATCHFUL))
-    file.write_text(json.dumps(ray_cluster("real", workers, head={"template": template("2Gi", WATCHFUL)})))
+    closed = {"networkPolicy": {"mode": "DenyAll"}}
+    file.write_text(json.dumps(ray_cluster("real", workers, head={"template": template("2Gi", WATCHFUL)}, **closed)))
     ray_fleet.up("-f", str(file))
     return ray_fleet
 
@@ -64,6 +66,27 @@ def kill_all_of(fleet: Fleet, name: str) -> None:
 def test_a_job_runs_on_all_three_pods(fleet: Fleet) -> None:
     assert hosts(fleet) == fleet.pods("real").keys()
     assert len(fleet.pods("real")) == 3
+
+
+KNOCK = """
+import socket
+try:
+    socket.create_connection(("real-head-svc", 6379), 1)
+    print("let in")
+except TimeoutError:
+    print("kept out")
+"""
+
+
+@pytest.mark.skipif(bool(unenforced()), reason=unenforced())
+def test_a_strangers_pod_does_not_reach_the_clusters_gcs(fleet: Fleet) -> None:
+    container = {"name": "main", "image": "busybox", "command": ["python", "-c", KNOCK]}
+    spec = {"restartPolicy": "Never", "containers": [container]}
+    fleet.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stranger"}, "spec": spec})
+    path = "/api/v1/namespaces/default/pods/stranger"
+    eventually(lambda: fleet.read(path)["status"].get("phase") == "Succeeded", 60.0, "the stranger has tried")
+    assert fleet.run("logs", "stranger").strip().endswith("kept out")
+    fleet.send("DELETE", path)
 
 
 def test_a_worker_that_is_killed_is_replaced_under_another_name(fleet: Fleet) -> None:
