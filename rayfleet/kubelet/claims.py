@@ -17,6 +17,8 @@ from rayfleet.kube.errors import AlreadyExists, Conflict, NotFound
 from rayfleet.kubelet.env import ConfigError
 from rayfleet.kubelet.objects import Pod
 from rayfleet.kubelet.sandbox import remove_directory
+from rayfleet.kubelet.settings import KubeletSettings
+from rayfleet.kubelet.volumes import used_claims
 
 log = logging.getLogger(__name__)
 PERSISTENTVOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
@@ -118,12 +120,12 @@ async def is_retained(client: Client, uid: str) -> bool:
         return False
 
 
-async def sweep(client: Client, folder: Path) -> None:
-    """Removes the directories, and the volumes, of claims that are no more, but for those to be retained. Raises ApiError."""
-    kept = directories(folder)
+async def sweep(client: Client, settings: KubeletSettings) -> None:
+    """Removes the directories, and the volumes, of claims that are gone and that no Pod has, but for those to retain. Raises ApiError."""
+    kept = directories(settings.claims)
     if not kept:
         return
-    living = {claim["metadata"]["uid"] for claim in await client.list(PERSISTENTVOLUMECLAIMS)}
+    living = {claim["metadata"]["uid"] for claim in await client.list(PERSISTENTVOLUMECLAIMS)} | used_claims(settings.pods)
     for path in kept:
         if path.name not in living and not await is_retained(client, path.name):
             log.info("removing the directory of claim %s, which is no more", path.name)

@@ -43,7 +43,7 @@ class Pods:
                     log.info("removing what is left of Pod %s, which the API no longer knows", directory.name)
                     await remove_pod(directory, self.house.settings.kept_logs)
         self.house.cgroups.sweep(known)
-        await claims.sweep(self.house.client, self.house.settings.claims)
+        await claims.sweep(self.house.client, self.house.settings)
         for link in await self.house.network.links() - {link_of(uid) for uid in known}:
             await self.house.network.detach(link)
 

@@ -303,4 +303,4 @@ class Setup:
                 pod = self.worker.pod
                 await claims.remove_own(self.house.client, pod, volumes.claim_name(volume, pod.metadata.name))
         if used:
-            await claims.sweep(self.house.client, self.house.settings.claims)
+            await claims.sweep(self.house.client, self.house.settings)

@@ -150,13 +150,21 @@ def belong(path: Path, mode: int, group: int | None) -> None:
 
 
 def link_claim(directory: Path, volume: Mapping[str, Any], facts: Facts) -> None:
+    """What the Pod has once it keeps, though its claim be deleted, or another be made of that name."""
     name = claim_name(volume, str(facts.metadata.get("name")))
+    link = directory / "volumes" / f".{volume['name']}.{CLAIM_LINK}"
+    if link.exists():
+        return
     found = facts.sources.get(("claim", name))
     if found is None:
         raise ConfigError(f'persistentvolumeclaim "{name}" not found')
-    link = directory / "volumes" / f".{volume['name']}.{CLAIM_LINK}"
     link.unlink(missing_ok=True)
     link.symlink_to(found["path"])
+
+
+def used_claims(pods: Path) -> set[str]:
+    """The UIDs of the claims that the Pods of these directories have."""
+    return {link.readlink().name for link in pods.glob(f"*/volumes/.*.{CLAIM_LINK}")}
 
 
 def is_made_of_files(volume: Mapping[str, Any]) -> bool:

@@ -46,6 +46,33 @@ async def test_a_claim_is_bound_and_its_content_outlives_pods_and_ends_with_it(w
     await until("the claim's directory is gone", lambda: not any(world.settings.claims.iterdir()))
 
 
+async def test_what_a_pod_has_of_a_claim_it_keeps_whatever_becomes_of_the_claim(bare_world: World) -> None:
+    world = bare_world
+    await world.start_kubelet_process()
+    claim = await world.apply(CLAIM, PERSISTENTVOLUMECLAIMS)
+    kept = world.settings.claims / claim["metadata"]["uid"] / "kept"
+    await world.apply(claiming("cat /data/kept; echo kept > /data/kept; exit 1", restartPolicy="OnFailure"))
+    await until("it is written", kept.exists)
+    await world.client.delete(PERSISTENTVOLUMECLAIMS, "disk", "default")
+    other = await world.apply(CLAIM, PERSISTENTVOLUMECLAIMS)  # of the same name
+    await finished(world, claiming("true", "b"))
+    await world.client.delete(PODS, "b", "default", grace=0)
+    await world.client.delete(PERSISTENTVOLUMECLAIMS, "disk", "default")
+    await until("the other claim's directory is gone", lambda: not (world.settings.claims / other["metadata"]["uid"]).exists())
+    assert world.process
+    world.process.kill()
+    await world.process.wait()
+    await world.start_kubelet_process()
+    restarts = (await world.container())["restartCount"]
+
+    async def restarted() -> bool:
+        return bool((await world.container())["restartCount"] > restarts and await world.log_has("kept"))
+
+    await until("it has started again and reads what it wrote", restarted)
+    await world.client.delete(PODS, "a", "default", grace=0)
+    await until("the claim's directory is gone", lambda: not any(world.settings.claims.iterdir()))
+
+
 async def test_what_is_to_be_retained_outlives_its_claim(world: World) -> None:
     await world.client.create(STORAGECLASSES, {"metadata": {"name": "keeps"}, "provisioner": "any", "reclaimPolicy": "Retain"})
     spec = {**CLAIM["spec"], "storageClassName": "keeps"}
