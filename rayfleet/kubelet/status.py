@@ -148,7 +148,7 @@ def container_status(container: Mapping[str, Any], seen: Observed) -> dict[str, 
         "name": name,
         "image": image,
         "imageID": "",
-        "ready": name in seen.ready or bool(history and history[-1].init and history[-1].exit_code == 0),
+        "ready": name in seen.ready or has_prepared(container, history),
         "started": name in seen.started,
         "restartCount": history[-1].attempt if history else 0,
         "state": current_state(name, history, seen),
@@ -160,6 +160,11 @@ def container_status(container: Mapping[str, Any], seen: Observed) -> dict[str, 
     if before is not None:
         status["lastState"] = {"terminated": terminated(before, seen)}
     return status
+
+
+def has_prepared(container: Mapping[str, Any], history: History) -> bool:
+    """Of an init container; a sidecar that has ended is not ready, however it ended."""
+    return bool(history and history[-1].init and history[-1].exit_code == 0 and container.get("restartPolicy") != "Always")
 
 
 def current_state(name: str, history: History, seen: Observed) -> dict[str, Any]:

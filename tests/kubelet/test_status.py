@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from rayfleet.kubelet.attempt import Attempt, History
 from rayfleet.kubelet.status import Observed, changes, pod_status, quality
@@ -52,6 +53,13 @@ def test_ready_needs_every_container() -> None:
         ("PodScheduled", "True"),
     ]
     assert said(status, "Ready") == said(status, "ContainersReady") == ("ContainersNotReady", "containers with unready status: [main]")
+
+
+def test_an_init_container_that_succeeded_is_ready_and_a_sidecar_that_ended_is_not() -> None:
+    own: list[dict[str, Any]] = [{"name": "i"}, {"name": "s", "restartPolicy": "Always"}]
+    ended = {name: (structs.replace(life(code=0, name=name), init=True),) for name in ("i", "s")}
+    found = pod_status(seen(histories=ended, spec={"initContainers": own}))["initContainerStatuses"]
+    assert {one["name"]: one["ready"] for one in found} == {"i": True, "s": False}
 
 
 def said(status: dict[str, Any], kind: str) -> tuple[str, str]:
