@@ -63,7 +63,7 @@ async def asks(world: World, name: str, address: str, port: int, protocol: str =
     """Does a process in the Pod get an answer from there, at once?"""
     assert world.kubelet
     (worker,) = (one for one in world.kubelet.pods.workers.values() if one.pod.metadata.name == name)
-    return (await worker.setup.execute("main", ["python", "-c", ASK, address, str(port), protocol], 60))["code"] == 0
+    return (await worker.setup.execute("main", ["python", "-S", "-c", ASK, address, str(port), protocol], 60))["code"] == 0
 
 
 @with_nft
@@ -76,8 +76,6 @@ async def test_the_way_in_is_open_to_whom_a_policy_names_and_to_the_node(world: 
     ways = [(address, 8000, "TCP"), (cluster_ip, 80, "TCP"), (address, 8000, "UDP"), (cluster_ip, 80, "UDP")]
     await world.reaches("Running", "friend")
     await until("the stranger talks", lambda: world.log_has("\n1\n", "stranger"))
-    for way in ways:
-        assert await until(f"{way} is open", lambda way=way: asks(world, "stranger", *way))
 
     ports = [{"port": 8000}, {"port": 8000, "protocol": "UDP"}]
     rule = {"from": [{"podSelector": {"matchLabels": {"may": "yes"}}}], "ports": ports}
