@@ -8,10 +8,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from aiohttp import web
-
 from rayfleet.apiserver import field_managers, metadata, ownership, writing
-from rayfleet.apiserver.call import Call
+from rayfleet.apiserver.call import Answer, Call
 from rayfleet.apiserver.field_managers import APPLY, Manager, Managers
 from rayfleet.apiserver.field_shapes import Shape
 from rayfleet.apiserver.record import Obj
@@ -21,7 +19,7 @@ _SAME = ("resourceVersion", "uid")
 """what an apply may say of the object that it means"""
 
 
-def apply(call: Call, body: Any) -> web.Response:
+def apply(call: Call, body: Any) -> Answer:
     """Raises StatusError: 400, 409 (fields of others, another version), 422, 500 (no object of this type)."""
     options = call.options()
     options.applied = True
@@ -38,8 +36,8 @@ def apply(call: Call, body: Any) -> web.Response:
     if record is None:
         body = {**body, "metadata": {"name": name, **(body.get("metadata") or {})}}
         _, managers = field_managers.applied({}, given, {}, who, shape, force=True, now=now)
-        record = writing.create(call.api, served, namespace, body, options, managers=field_managers.written(managers))
-        return call.answer(record, 201, options)
+        created = writing.creation(call.api, served, namespace, body, options, managers=field_managers.written(managers))
+        return lambda: call.answer(created(), 201, options)
 
     def edit(obj: Obj) -> Obj:
         live = _part(call, obj)
@@ -55,8 +53,8 @@ def apply(call: Call, body: Any) -> web.Response:
             "metadata": {**meta, **merged.get("metadata", {}), **said, "managedFields": field_managers.written(managers)},
         }
 
-    record = writing.patch(call.api, served, record, edit, options, subresource=call.address.subresource)
-    return call.answer(record, 200, options)
+    patched = writing.patching(call.api, served, record, edit, options, subresource=call.address.subresource)
+    return lambda: call.answer(patched(), 200, options)
 
 
 def _given(call: Call, body: Obj, shape: Shape) -> Obj:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import re
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rayfleet.apiserver import protobuf
-from rayfleet.apiserver.documents import loaded
+from rayfleet.apiserver.documents import ALIAS_LIMIT, loaded
 from rayfleet.apiserver.status_error import StatusError, bad_request, unsupported_media
 
 JSON = "application/json"
@@ -19,8 +18,6 @@ UNTOLD = ("", "application/octet-stream")
 READ = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
 BODY_LIMIT = 3 * 1024 * 1024
 """as a real API server's"""
-LONG_YAML = 1 << 14
-"""bytes; more are read beside the loop"""
 DEPTH_LIMIT = 200
 """objects and lists in one another; Kubernetes takes 10,000, and no kind of its own has as many as 100"""
 _DIGITS = bytes(ord("0") if chr(byte).isdecimal() else ord(" ") for byte in range(256))
@@ -28,8 +25,6 @@ _LONG = b"0" * 19
 """as many digits as the first number that may not fit into 64 bits"""
 _ESCAPE = re.compile(rb"(\\u[dD][89aAbB]..\\u[dD][c-fC-F]..)|\\u[dD][89a-fA-F]..|(\\.)", re.DOTALL)
 """a pair of surrogates, half of one, any other escape"""
-ALIAS_LIMIT = 1_000_000
-"""values that a YAML document may come to when what it names again is written out"""
 
 
 def decoded(body: bytes, content_type: str) -> Any:
@@ -50,16 +45,6 @@ def decoded(body: bytes, content_type: str) -> Any:
     if len(body) - len(body.translate(None, b"{[")) > DEPTH_LIMIT or "yaml" in content_type:
         check_depth(value)
     return _within(value) if _LONG in body.translate(_DIGITS) else value
-
-
-async def parsed(body: bytes, content_type: str) -> Any:
-    """The value of what takes long to read, or its refusal; read beside the loop, so that nobody waits. None for all else."""
-    if "yaml" not in content_type or len(body) < LONG_YAML:
-        return None
-    try:
-        return await asyncio.to_thread(decoded, body, content_type)
-    except StatusError as refusal:
-        return refusal
 
 
 def too_large() -> StatusError:

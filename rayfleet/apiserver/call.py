@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -27,6 +27,10 @@ MANAGER_LIMIT = 128  # bytes
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 WARNINGS_LIMIT = 16
 """headers have a size that clients accept"""
+
+
+Answer = Callable[[], web.Response]
+"""the last step of a write, which answers it; raises StatusError"""
 
 
 class Call:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+_MERGE, _EQUALS = "tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"
+ALIAS_LIMIT = 1_000_000
+"""values that a document may come to when what it names again is written out"""
+
 
 def loaded(body: bytes) -> Any:
     """Raises yaml.YAMLError and ValueError for what is none."""
@@ -22,6 +26,28 @@ def _loader() -> Any:
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):
+        merged = 0
+
+        def flatten_mapping(self, node: Any) -> None:
+            """What `<<` names comes before what stands beside it, the first of it last. Raises ValueError for too much of it."""
+            own, others = [], []
+            for key, value in node.value:
+                if key.tag == _MERGE:
+                    others += reversed(value.value) if isinstance(value, yaml.SequenceNode) else [value]
+                else:
+                    if key.tag == _EQUALS:
+                        key.tag = "tag:yaml.org,2002:str"
+                    own.append((key, value))
+            node.value = own
+            for other in others:
+                if not isinstance(other, yaml.MappingNode):
+                    raise ValueError("yaml: map merge requires map or sequence of maps as the value")
+                self.flatten_mapping(other)
+                self.merged += len(other.value)
+                if self.merged > ALIAS_LIMIT:
+                    raise ValueError("yaml: document contains excessive aliasing")
+            node.value = [pair for other in others for pair in other.value] + own
+
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[str, Any]:
             if isinstance(node, yaml.MappingNode):
                 self.flatten_mapping(node)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from rayfleet.apiserver import ownership
-from rayfleet.apiserver.field_paths import NOTHING, FieldSet, Path, below, decoded, encoded, text, without
+from rayfleet.apiserver.field_paths import NOTHING, FieldSet, Path, decoded, encoded, text, upward, without
 from rayfleet.apiserver.field_shapes import Shape
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.status_error import Cause, StatusError, applied_against
@@ -118,7 +118,8 @@ def first(live: Obj, api_version: str, shape: Shape, now: str) -> Managers:
 
 def _pruned(merged: Obj, left_out: FieldSet, others: Mapping[Manager, Held], shape: Shape) -> Obj:
     """Fields that the manager gave before and gives no more go, unless somebody else has them or a part of them."""
-    doomed = frozenset(path for path in left_out if not any(below(path, held.fields) for held in others.values()))
+    kept = upward(path for held in others.values() for path in held.fields) if left_out else ()
+    doomed = frozenset(path for path in left_out if path not in kept)
     pruned: Obj = ownership.stripped(merged, shape, doomed) if doomed else merged
     return pruned
 

@@ -61,9 +61,9 @@ def encoded(paths: Iterable[Path]) -> Obj:
     return root
 
 
-def below(path: Path, paths: Iterable[Path]) -> bool:
-    """Whether any of them is the path, or a part of what stands there."""
-    return any(each[: len(path)] == path for each in paths)
+def upward(paths: Iterable[Path]) -> set[Path]:
+    """The paths, and every place that one of them is a part of."""
+    return {path[:depth] for path in paths for depth in range(len(path) + 1)}
 
 
 def without(paths: FieldSet, gone: FieldSet) -> FieldSet:

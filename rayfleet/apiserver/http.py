@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from aiohttp import web
 
@@ -12,8 +12,9 @@ from rayfleet.apiserver import address, deletion, writing
 from rayfleet.apiserver.api import Api
 from rayfleet.apiserver.auth import Tokens, User
 from rayfleet.apiserver.authorization import authorize
-from rayfleet.apiserver.body import BODY_LIMIT, JSON, parsed, too_large
-from rayfleet.apiserver.call import Call, warn
+from rayfleet.apiserver.beside import Beside, is_large
+from rayfleet.apiserver.body import BODY_LIMIT, JSON, too_large
+from rayfleet.apiserver.call import Answer, Call, warn
 from rayfleet.apiserver.commit import Committer
 from rayfleet.apiserver.housekeeping import Housekeeping
 from rayfleet.apiserver.impersonation import impersonated
@@ -27,7 +28,7 @@ from rayfleet.apiserver.status_error import StatusError, bad_request, method_not
 from rayfleet.apiserver.streaming import STREAMED, stream
 from rayfleet.apiserver.subresources import post_subresource
 from rayfleet.apiserver.watching import Watches, watch
-from rayfleet.apiserver.website import Website
+from rayfleet.apiserver.website import REVIEWS, Website
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ BODY_SECONDS = 60.0
 """as Kubernetes gives a whole request"""
 OPEN = frozenset({"/healthz", "/readyz", "/livez"})
 
-Handler = Callable[[Call], Awaitable[web.StreamResponse]]
+Writer = Callable[[Call], Answer]
 
 
 class Http:
@@ -52,8 +53,8 @@ class Http:
         self._committer = Committer(api.store)
         self._housekeeping = Housekeeping(api, healthy=lambda: self._committer.failure is None)
         self._website = Website(api, tokens)
-        self._verbs: dict[str, Handler] = {
-            "GET": self._get,
+        self._beside = Beside()
+        self._writers: dict[str, Writer] = {
             "POST": self._post,
             "PUT": self._put,
             "PATCH": self._patch,
@@ -70,6 +71,7 @@ class Http:
 
     async def _start(self, app: web.Application) -> None:
         self._housekeeping.start()
+        self._beside.start()
         if self._api.store.journal is not None:
             self._api.store.on_stage.append(self._committer.on_stage)
             self._committer.start()
@@ -79,6 +81,7 @@ class Http:
 
     async def _close(self, app: web.Application) -> None:
         self._housekeeping.stop()
+        self._beside.close()
         await self._committer.close()
         self._api.store.close()
 
@@ -109,11 +112,12 @@ class Http:
             user = self._tokens.authenticate(self._api, request.headers.get("Authorization", ""))
             user = impersonated(self._api, user, request.headers)
         body = await self._body(request) if request.can_read_body else b""
-        if (page := self._website.page(request, body, user)) is not None:
+        content = await self._beside.content(body, request.content_type) if path in REVIEWS else None
+        if (page := self._website.page(request, body, content, user)) is not None:
             return page
         call = Call(self._api, request, address.parse(self._api.registry, path), dict(request.query) if request.query_string else {})
         call.user = user
-        call.body, call.parsed = body, await parsed(body, request.content_type)
+        call.body = body
         authorize(call, user)
         try:
             return await self._served(call)
@@ -141,15 +145,22 @@ class Http:
             return await proxy(call)
         if call.address.subresource in STREAMED and call.request.method in ("GET", "POST"):
             return await stream(call)
-        verb = self._verbs.get(call.request.method)
-        if verb is None:
-            raise method_not_allowed()
-        response = await verb(call)
+        response = await (self._get(call) if call.request.method == "GET" else self._write(call))
         if not isinstance(response, web.Response):
             return response
         # Nobody learns of a state that a crash could still take back: see Committer.
         await self._committer.settled()
         return response
+
+    async def _write(self, call: Call) -> web.Response:
+        write = self._writers.get(call.request.method)
+        if write is None:
+            raise method_not_allowed()
+        if call.request.method == "DELETE" or (call.request.method == "POST" and call.address.subresource):
+            # Once its body is read, what is left to do is short.
+            call.parsed = await self._beside.content(call.body, call.request.content_type)
+            return write(call)()
+        return await self._beside.write(call, write) if is_large(call) else write(call)()
 
     async def _get(self, call: Call) -> web.StreamResponse:
         if call.address.subresource == "log":
@@ -162,31 +173,34 @@ class Http:
             return await watch(call, self._watches, self._committer.settled)
         return list_objects(call, self._snapshots)
 
-    async def _post(self, call: Call) -> web.StreamResponse:
+    def _post(self, call: Call) -> Answer:
         if call.address.subresource:
-            return post_subresource(call)
+            return lambda: post_subresource(call)
         if call.address.name or (call.kind.namespaced and call.address.namespace is None):
             raise method_not_allowed()
         options = call.options()
-        record = writing.create(call.api, call.served, call.address.namespace or "", call.decoded(), options)
-        return call.answer(record, 201, options)
+        last = writing.creation(call.api, call.served, call.address.namespace or "", call.decoded(), options)
+        return lambda: call.answer(last(), 201, options)
 
-    async def _put(self, call: Call) -> web.StreamResponse:
+    def _put(self, call: Call) -> Answer:
         if not call.address.name or call.address.subresource in STREAMED:
             raise method_not_allowed()
         if call.address.subresource == "scale":
             return put_scale(call)
         record = writing.require_found(call.api, call.served, call.address.namespace or "", call.address.name)
         options = call.options()
-        record = writing.replace(call.api, call.served, record, call.decoded(), options, subresource=call.address.subresource)
-        return call.answer(record, 200, options)
+        last = writing.replacing(call.api, call.served, record, call.decoded(), options, subresource=call.address.subresource)
+        return lambda: call.answer(last(), 200, options)
 
-    async def _patch(self, call: Call) -> web.StreamResponse:
+    def _patch(self, call: Call) -> Answer:
         if not call.address.name or call.address.subresource in STREAMED:
             raise method_not_allowed()
         return patch_scale(call) if call.address.subresource == "scale" else apply_patch(call)
 
-    async def _delete(self, call: Call) -> web.StreamResponse:
+    def _delete(self, call: Call) -> Answer:
+        return lambda: self._deleted(call)
+
+    def _deleted(self, call: Call) -> web.Response:
         body = call.content() if call.body else {}
         options = deletion.options_from(body if isinstance(body, dict) else {}, call.query)
         if call.address.subresource and call.kind.custom:

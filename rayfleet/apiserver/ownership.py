@@ -148,18 +148,19 @@ def _compare(old: Any, new: Any, shape: Shape, path: Path, touched: set[Path], g
 
 def stripped(value: Any, shape: Shape, doomed: FieldSet) -> Any:
     """The value without these fields; what is empty after that goes as well."""
-    return _stripped(value, shape, (), doomed)
+    return _stripped(value, shape, (), doomed, field_paths.upward(doomed))
 
 
-def _stripped(value: Any, shape: Shape, path: Path, doomed: FieldSet) -> Any:
-    if not isinstance(value, dict | list) or not value or shape.whole(value) or not any(each[: len(path)] == path for each in doomed):
+def _stripped(value: Any, shape: Shape, path: Path, doomed: FieldSet, touched: set[Path]) -> Any:
+    """`touched`: where a doomed field is, or is below."""
+    if not isinstance(value, dict | list) or not value or shape.whole(value) or path not in touched:
         return value
     if isinstance(value, dict):
         steps = [(name, (*path, field_paths.member(name)), child, shape.member(name)) for name, child in value.items()]
-        kept = {name: _stripped(child, below, step, doomed) for name, step, child, below in steps if step not in doomed}
+        kept = {name: _stripped(child, below, step, doomed, touched) for name, step, child, below in steps if step not in doomed}
         return {name: child for name, child in kept.items() if child not in ({}, []) or child == value[name]}
     return [
-        item if step[0] == "v" else _stripped(item, shape.element, (*path, step), doomed)
+        item if step[0] == "v" else _stripped(item, shape.element, (*path, step), doomed, touched)
         for step, item in elements(value, shape)
         if (*path, step) not in doomed
     ]

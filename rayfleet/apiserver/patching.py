@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from aiohttp import web
-
 from rayfleet.apiserver import writing
 from rayfleet.apiserver.applying import apply
-from rayfleet.apiserver.call import Call
+from rayfleet.apiserver.call import Answer, Call
 from rayfleet.apiserver.patch import edited, merged
 from rayfleet.apiserver.status_error import StatusError, bad_request, invalid, not_allowed, unsupported_media
 from rayfleet.apiserver.strategic import strategically_merged
@@ -18,7 +16,7 @@ JSON_PATCH, MERGE_PATCH = "application/json-patch+json", "application/merge-patc
 STRATEGIC_PATCH, APPLY_PATCH = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
 
 
-def apply_patch(call: Call) -> web.Response:
+def apply_patch(call: Call) -> Answer:
     """Raises 415 for a kind of patch that the kind of object does not take."""
     media = call.request.content_type
     accepted = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH] if call.kind.custom else [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH]
@@ -33,8 +31,8 @@ def apply_patch(call: Call) -> web.Response:
     if options.force:
         raise invalid("meta.k8s.io", "PatchOptions", "", [not_allowed("force", "may not be specified for non-apply patch")])
     record = writing.require_found(call.api, call.served, call.address.namespace or "", call.address.name)
-    record = writing.patch(call.api, call.served, record, _edit(media, body), options, subresource=call.address.subresource)
-    return call.answer(record, 200, options)
+    last = writing.patching(call.api, call.served, record, _edit(media, body), options, subresource=call.address.subresource)
+    return lambda: call.answer(last(), 200, options)
 
 
 def patched(call: Call) -> Edit:

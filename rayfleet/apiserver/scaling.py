@@ -5,7 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 
 from rayfleet.apiserver import writing
-from rayfleet.apiserver.call import Call
+from rayfleet.apiserver.call import Answer, Call
 from rayfleet.apiserver.patching import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, patched
 from rayfleet.apiserver.record import Obj, Record, encode
 from rayfleet.apiserver.status_error import unsupported_media
@@ -15,12 +15,12 @@ def get_scale(call: Call) -> web.Response:
     return _answer(call, _found(call))
 
 
-def put_scale(call: Call) -> web.Response:
+def put_scale(call: Call) -> Answer:
     record, wanted = _found(call), call.decoded()
     return _write(call, record, lambda scale: wanted)
 
 
-def patch_scale(call: Call) -> web.Response:
+def patch_scale(call: Call) -> Answer:
     """Raises 415 for anything but a JSON or a merge patch."""
     if call.request.content_type not in (JSON_PATCH, MERGE_PATCH):
         raise unsupported_media((JSON_PATCH, MERGE_PATCH, APPLY_PATCH))
@@ -28,14 +28,15 @@ def patch_scale(call: Call) -> web.Response:
     return _write(call, _found(call), edit)
 
 
-def _write(call: Call, record: Record, edit: writing.Edit) -> web.Response:
+def _write(call: Call, record: Record, edit: writing.Edit) -> Answer:
     scale, options = call.kind.scale, call.options()
     assert scale is not None
 
     def change(obj: Obj) -> Obj:
         return scale.changed(obj, edit(scale.of(obj, 0)))
 
-    return _answer(call, writing.patch(call.api, call.served, record, change, options))
+    last = writing.patching(call.api, call.served, record, change, options)
+    return lambda: _answer(call, last())
 
 
 def _answer(call: Call, record: Record) -> web.Response:

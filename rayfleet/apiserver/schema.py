@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from rayfleet.apiserver import pattern
@@ -10,7 +12,8 @@ from rayfleet.apiserver.formats import FORMATS
 from rayfleet.apiserver.list_types import Lists
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.rules import Rules
-from rayfleet.apiserver.status_error import Cause, invalid_value, not_supported, quote, required
+from rayfleet.apiserver.schema_errors import Found, found
+from rayfleet.apiserver.status_error import TOLD, Cause, invalid_value, not_supported, quote, required
 from rayfleet.apiserver.structure import Node
 
 _COPIED = (
@@ -93,13 +96,11 @@ class StructuralSchema:
         if self._validator.is_valid(obj):
             return []
         # Ratcheting: what was wrong before and did not change is not held against a write.
-        errors = self._validator.iter_errors(obj)
-        return [
-            cause
-            for error in errors
-            if old is None or _differs(old, obj, error.instance_path)
-            for cause in _causes(error, obj, self._schema)
-        ]
+        wrong = (each for each in found(self._schema, obj, self._compiled) if old is None or _differs(old, obj, each.place))
+        return list(islice((cause for each in wrong for cause in _causes(each)), TOLD))
+
+    def _compiled(self, schema: Obj) -> Any:
+        return self._validator if schema is self._schema else _compiled(schema)
 
 
 def fault(schema: Obj) -> str | None:
@@ -113,7 +114,7 @@ def fault(schema: Obj) -> str | None:
 
 def instance_causes(schema: Obj, value: Any) -> list[Cause]:
     """What a schema says of one value; paths begin at the value."""
-    return [cause for error in _compiled(schema).iter_errors(value) for cause in _causes(error, value, schema)]
+    return [cause for each in found(schema, value, _compiled) for cause in _causes(each)]
 
 
 def _compiled(schema: Obj) -> Any:
@@ -160,19 +161,19 @@ def _json_schema(schema: Obj) -> Obj:
     return result
 
 
-def _causes(error: Any, obj: Obj, schema: Obj) -> list[Cause]:
-    cause = _cause(error, obj, schema)
-    value = _at(obj, list(error.instance_path))
+def _causes(found: Found) -> list[Cause]:
+    error, cause = found.error, _cause(found)
+    value = _at(found.value, error.instance_path)
     if error.kind.name == "type" and "integer" in error.kind.types and "string" not in error.kind.types and isinstance(value, float):
         # Its range is checked as well, and told of without a place.
         return [cause, _nowhere(f"Checked value must be of type integer (default format) in {cause.field}")]
     return [cause]
 
 
-def _cause(error: Any, obj: Obj, schema: Obj) -> Cause:
+def _cause(found: Found) -> Cause:
     """A schema error in the words of Kubernetes (kube-openapi's validation errors)."""
-    where, kind = list(error.instance_path), error.kind.name
-    path, value = field_path(where), _at(obj, where)
+    error, schema = found.error, found.schema
+    path, value, kind = field_path(found.place), _at(found.value, error.instance_path), error.kind.name
     if kind == "format":
         return _format_cause(path, value, str(error.kind.format).removeprefix("kubernetes-"))
     if kind in _JUNCTIONS:
@@ -189,8 +190,8 @@ def _cause(error: Any, obj: Obj, schema: Obj) -> Cause:
         return Cause(path, "FieldValueTooMany", f"Too many: {len(value)}: must have at most {error.kind.limit} items")
     if kind in ("minimum", "maximum") and _at(schema, list(error.schema_path)) is _MISSING:
         return _format_cause(path, value, next(name for name, bits in _INTEGERS.items() if abs(error.kind.limit) <= 2 ** (bits - 1)))
-    found = len(value) if kind in ("minItems", "minProperties") else value
-    return invalid_value(path, found, f"{path} in body {_sentence(error, kind, schema)}")
+    shown = len(value) if kind in ("minItems", "minProperties") else value
+    return invalid_value(path, shown, f"{path} in body {_sentence(error, kind, schema)}")
 
 
 def _nowhere(why: str) -> Cause:
@@ -230,7 +231,7 @@ def _sentence(error: Any, kind: str, schema: Obj) -> str:
     return sentences.get(kind, str(error.message))
 
 
-def field_path(where: list[str | int]) -> str:
+def field_path(where: Iterable[str | int]) -> str:
     """spec.groups[0].name"""
     text = ""
     for step in where:
@@ -248,11 +249,11 @@ def shown(value: Any) -> str:
     return quote(type_name(value)) if isinstance(value, (dict, list)) else quote(value)
 
 
-def _differs(old: Obj, new: Obj, where: list[str | int]) -> bool:
+def _differs(old: Obj, new: Obj, where: Iterable[str | int]) -> bool:
     return bool(_at(old, where) != _at(new, where))
 
 
-def _at(value: Any, path: list[str | int]) -> Any:
+def _at(value: Any, path: Iterable[str | int]) -> Any:
     for step in path:
         try:
             value = value[step]

@@ -18,8 +18,10 @@ _OLD = re.compile(r"\boldSelf\b")
 
 def check_rules(schema: Obj, path: str, *, root: bool = True, lost: str = "") -> Iterator[Cause]:
     """`lost`: the list above whose items have no past, as nothing says which is which."""
-    for index, rule in enumerate(schema.get("x-kubernetes-validations") or ()):
-        yield from _check_rule(rule, schema, f"{path}.x-kubernetes-validations[{index}]", root, lost)
+    rules = schema.get("x-kubernetes-validations") or ()
+    seen = type_of(schema, root=root) if rules else None
+    for index, rule in enumerate(rules):
+        yield from _check_rule(rule, schema, f"{path}.x-kubernetes-validations[{index}]", seen, lost)
     for name, child in (schema.get("properties") or {}).items():
         yield from check_rules(child, f"{path}.properties[{name}]", root=False, lost=lost)
     if isinstance(extra := schema.get("additionalProperties"), dict):
@@ -29,7 +31,7 @@ def check_rules(schema: Obj, path: str, *, root: bool = True, lost: str = "") ->
         yield from check_rules(items, f"{path}.items", root=False, lost=lost or ("" if known else path))
 
 
-def _check_rule(rule: Obj, schema: Obj, path: str, root: bool, lost: str) -> Iterator[Cause]:
+def _check_rule(rule: Obj, schema: Obj, path: str, seen: Type | None, lost: str) -> Iterator[Cause]:
     text, message = rule.get("rule") or "", rule.get("message") or ""
     if not text.strip():
         yield required(f"{path}.rule", "rule is not specified")
@@ -46,7 +48,6 @@ def _check_rule(rule: Obj, schema: Obj, path: str, root: bool, lost: str) -> Ite
     if lost and _OLD.search(text):
         why = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {lost}"
         yield invalid_value(f"{path}.rule", text, why)
-    seen = type_of(schema, root=root)
     if text.strip() and seen is not None:
         yield from _check_expression(rule, "rule", path, seen, BOOL, "cel expression must evaluate to a bool")
     if (rule.get("messageExpression") or "").strip() and seen is not None:

@@ -8,6 +8,9 @@ from typing import Any
 
 import msgspec
 
+TOLD = 1000
+"""causes in one refusal; Kubernetes tells all"""
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -151,6 +154,7 @@ def forbidden(group: str, plural: str, name: str, why: str, causes: Sequence[Cau
 
 
 def invalid(group: str, kind: str, name: str, causes: Sequence[Cause]) -> StatusError:
+    causes = causes[:TOLD]
     sentences = [cause.sentence() for cause in causes]
     text = sentences[0] if len(sentences) == 1 else "[" + ", ".join(sentences) + "]"
     details = _details(group, kind, name) | {"causes": [_cause(cause) for cause in causes]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from aiohttp import web
 
@@ -10,7 +12,7 @@ from rayfleet.apiserver.auth import Tokens, User, review_access, review_self, re
 from rayfleet.apiserver.body import JSON, decoded
 from rayfleet.apiserver.discovery import Discovery
 from rayfleet.apiserver.record import Obj
-from rayfleet.apiserver.status_error import bad_request, method_not_allowed
+from rayfleet.apiserver.status_error import StatusError, bad_request, method_not_allowed
 
 VERSION: Obj = {
     "major": "1",
@@ -37,11 +39,14 @@ class Website:
         self._api = api
         self._discovery = Discovery(api.registry)
 
-    def page(self, request: web.Request, body: bytes, user: User) -> web.Response | None:
-        """None for the path of an object. Raises 404 never: what is not known here is somebody else's."""
+    def page(self, request: web.Request, body: bytes, content: Any, user: User) -> web.Response | None:
+        """None for the path of an object. Raises 404 never: what is not known here is somebody else's.
+
+        `content`: the body's value, or its refusal, where it was read already.
+        """
         path = request.path
         if path in REVIEWS:
-            return self._review(request, path, body, user)
+            return self._review(request, path, body, content, user)
         if path == "/version":
             return _page(VERSION)
         if path.startswith("/openapi/"):
@@ -50,10 +55,12 @@ class Website:
             return self._discovery.page(path.rstrip("/"), request.headers.get("Accept", ""))
         return None
 
-    def _review(self, request: web.Request, path: str, body: bytes, user: User) -> web.Response:
+    def _review(self, request: web.Request, path: str, body: bytes, content: Any, user: User) -> web.Response:
         if request.method != "POST":
             raise method_not_allowed()
-        review = decoded(body, request.content_type)
+        if isinstance(content, StatusError):
+            raise content
+        review = decoded(body, request.content_type) if content is None else content
         if not isinstance(review, dict):
             raise bad_request("the body is no object")
         group_version = path.split("/")

@@ -1,4 +1,8 @@
-"""Create, replace and patch."""
+"""Create, replace and patch.
+
+Each in two steps: what can be thought out by itself, which takes as long as the object is large and may be done in a thread;
+and the last step, which looks at and changes what all share.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +36,24 @@ DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 UNKNOWN = "\0unknown"
 """where the unknown fields of the metadata wait to be told of"""
 Edit = Callable[[Obj], Any]
+Last = Callable[[], Record]
+"""the last step; raises StatusError"""
 
 _NAMESPACES = "the namespace of the provided object does not match the namespace sent on the request"
 
 
-def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOptions, *, managers: list[Obj] | None = None) -> Record:
+def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOptions) -> Record:
+    return creation(api, served, namespace, body, options)()
+
+
+def patch(api: Api, served: Served, record: Record, edit: Edit, options: WriteOptions) -> Record:
+    return patching(api, served, record, edit, options)()
+
+
+def creation(api: Api, served: Served, namespace: str, body: Obj, options: WriteOptions, *, managers: list[Obj] | None = None) -> Last:
     """`body` is taken over: its parts may change. `managers` are the managedFields of a server-side apply.
 
-    Raises StatusError: 400, 403 (quota, namespace ends), 404 (no such namespace), 409 (exists), 422.
+    Raises StatusError, as the last step does: 400, 403 (quota, namespace ends), 404 (no such namespace), 409 (exists), 422.
     """
     kind = served.kind
     obj = _decoded(served, body, options)
@@ -65,15 +79,19 @@ def create(api: Api, served: Served, namespace: str, body: Obj, options: WriteOp
         obj.pop("status", None)
     _accept(api, served, obj, None, options)
     kind.begin(obj)
-    if (present := api.store.get(kind.resource, namespace, name)) is not None:
-        dying = "object is being deleted: " if "deletionTimestamp" in present.decode()["metadata"] else ""
-        raise already_exists(kind.group, kind.plural, name, dying)
-    kind.admit(api, obj, None)
-    _judge(Request(api, served, CREATE, namespace, name, obj, None), options)
-    return _save(api, kind, namespace, name, obj, options)
+
+    def last() -> Record:
+        if (present := api.store.get(kind.resource, namespace, name)) is not None:
+            dying = "object is being deleted: " if "deletionTimestamp" in present.decode()["metadata"] else ""
+            raise already_exists(kind.group, kind.plural, name, dying)
+        kind.admit(api, obj, None)
+        _judge(Request(api, served, CREATE, namespace, name, obj, None), options)
+        return _save(api, kind, namespace, name, obj, options)
+
+    return last
 
 
-def replace(api: Api, served: Served, record: Record, body: Obj, options: WriteOptions, *, subresource: str = "") -> Record:
+def replacing(api: Api, served: Served, record: Record, body: Obj, options: WriteOptions, *, subresource: str = "") -> Last:
     """PUT. Without metadata.resourceVersion a core object is replaced unconditionally; a custom one refuses."""
     obj = _decoded(served, body, options)
     if served.kind.custom and not obj["metadata"].get("resourceVersion"):
@@ -82,7 +100,7 @@ def replace(api: Api, served: Served, record: Record, body: Obj, options: WriteO
     return _update(api, served, record, obj, options, subresource, _managed(body))
 
 
-def patch(api: Api, served: Served, record: Record, edit: Edit, options: WriteOptions, *, subresource: str = "") -> Record:
+def patching(api: Api, served: Served, record: Record, edit: Edit, options: WriteOptions, *, subresource: str = "") -> Last:
     """`edit` gets the object as served and returns the wanted one."""
     convert = served.kind.aliases.get(served.api_version)
     current = convert(record.decode(), served.api_version) if convert else record.decode() | {"apiVersion": served.api_version}
@@ -99,7 +117,7 @@ def patch(api: Api, served: Served, record: Record, edit: Edit, options: WriteOp
         raise invalid("", "", "", [invalid_value("patch", encode(wanted).decode(), why)]) from failure
 
 
-def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOptions, subresource: str, asked: Any) -> Record:
+def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOptions, subresource: str, asked: Any) -> Last:
     kind = served.kind
     old = record.decode()
     _check_identity(kind, record, obj["metadata"])
@@ -113,22 +131,27 @@ def _update(api: Api, served: Served, record: Record, obj: Obj, options: WriteOp
         _accept_status(served, obj, old, options)
     else:
         _accept(api, served, obj, old, options)
-    kind.admit(api, obj, old)
-    _judge(Request(api, served, UPDATE, record.namespace, record.name, obj, old), options)
-    if kind.counts_generations and _spec_changed(kind, obj, old):
-        obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
-    if asked or old["metadata"].get("managedFields"):
-        entries = asked if options.applied else _managers(api, served, obj, old, asked, options, subresource)
-        obj["metadata"] = metadata.tidied({**obj["metadata"], "managedFields": entries})
-    if obj == old:
-        return record
-    if _finished(obj):
+    managed = bool(asked or old["metadata"].get("managedFields"))
+    entries = asked if options.applied or not managed else _managers(api, served, obj, old, asked, options, subresource)
+
+    def last() -> Record:
+        kind.admit(api, obj, old)
+        _judge(Request(api, served, UPDATE, record.namespace, record.name, obj, old), options)
+        if kind.counts_generations and _spec_changed(kind, obj, old):
+            obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+        if managed:
+            obj["metadata"] = metadata.tidied({**obj["metadata"], "managedFields": entries})
+        if obj == old:
+            return record
+        if not _finished(obj):
+            return _save(api, kind, record.namespace, record.name, obj, options)
         # The answer shows the version before, as nothing was written any more.
-        last = api.store.draft(kind.resource, record.namespace, record.name, obj)
+        draft = api.store.draft(kind.resource, record.namespace, record.name, obj)
         if not options.dry_run:
             api.store.remove(record)
-        return last
-    return _save(api, kind, record.namespace, record.name, obj, options)
+        return draft
+
+    return last
 
 
 def _judge(request: Request, options: WriteOptions) -> None:

@@ -48,7 +48,7 @@ class Cluster:
 
         record = self.api.store.get(resource, "default", name)
         assert record is not None
-        writing.patch(self.api, self.api.registry.native(resource), record, edit, WriteOptions(), subresource=subresource)
+        writing.patching(self.api, self.api.registry.native(resource), record, edit, WriteOptions(), subresource=subresource)()
         self.settle()
 
     def tell(self, pod: str, phase: str, **status: Any) -> None:

@@ -36,7 +36,9 @@ conflicts, server-side apply, garbage, finalizers, watches, leader election.
 ## What it bears
 
 Bodies of at most 3 MiB and 200 objects in one another (Kubernetes: 10,000), which have to be there within a minute; compressed ones are not
-opened, long YAML is read beside the loop. URLs and headers have at most 256 KiB (Kubernetes: 1 MiB). All CEL rules that judge one write
+opened. Writes of more than 64 KiB, sent or stored, are worked on in two threads beside the loop, and begun again, at most five times, when
+another write was faster (then 409); others are answered meanwhile. A refusal tells 1,000 faults (Kubernetes: all); what YAML names again
+may come to 1,000,000 values. URLs and headers have at most 256 KiB (Kubernetes: 1 MiB). All CEL rules that judge one write
 have 1,000,000 units, as Kubernetes gives each; patterns are searched in linear time. Where the disk refuses a write, nothing of it stays,
 the writer is told (500), and reads go on. A damaged state file is not served: the log, and `rayfleet up`, say how to restore it; a copy is
 made at each start (up to 64 MiB).
