@@ -13,6 +13,7 @@ from rayfleet.planning.backoff import retry_delay
 from rayfleet.planning.clock import is_to_come, parse_rfc3339
 from rayfleet.planning.conditions import find
 from rayfleet.ray.answer import NotFound, Refused
+from rayfleet.ray.jobs import Version
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import ENDED, POLLED, State
 from rayfleet.resources.submitter import CONTAINER, RESTART_GATE, RESTARTS
@@ -73,10 +74,10 @@ def lost_at(observed: Observed, job: RayJob) -> float | None:
 def silent_since(observed: Observed, job: RayJob) -> float | None:
     """Since when nothing was heard that says how the job is; None while there is something. A job that runs and has no head to be asked for
     it is silent, too."""
-    heard = observed.word
+    heard = observed.word or observed.version
     if observed.target is None and observed.cluster is not None and job.status.job_deployment_status == State.RUNNING:
         return time_of(job.status.job_status_check_failure_start_time) or head_lost_since(observed)
-    if heard is None or observed.info is not None or isinstance(heard.answer, NotFound):
+    if heard is None or observed.info is not None or isinstance(heard.answer, NotFound | Version):
         nobody = observed.version is not None and isinstance(observed.version.answer, NotFound) and observed.info is None
         return observed.version.since if nobody and observed.version else None
     told = time_of(job.status.job_status_check_failure_start_time)

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 import msgspec
 
 from rayfleet.api.config import Configuration
-from rayfleet.api.labels import CLUSTER, SUBMISSION_MODE
+from rayfleet.api.labels import CLUSTER, SUBMISSION_MODE, SUBMITTED_TO
 from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYJOBS, SERVICES, Key
 from rayfleet.api.raycluster import RayCluster
 from rayfleet.api.rayjob import RayJob
-from rayfleet.api.validation.ray_job import SIDECAR
+from rayfleet.api.validation.ray_job import HTTP, K8S_JOB, SIDECAR
 from rayfleet.planning.reader import Reader
 from rayfleet.ray import jobs
 from rayfleet.ray.answer import Act, Heard, Question, Target
@@ -124,12 +124,19 @@ def target_of(job: RayJob, cluster: Any, config: Configuration) -> Target | None
 
 
 def questions_of(job: RayJob, cluster: RayCluster) -> tuple[Question, ...]:
-    """How the job is, and before it is submitted in which life of Ray that would be. A job that waits or has ended is not asked for."""
+    """How the job is, and before it is submitted in which life of Ray that would be. A job that waits or has ended is not asked for, nor is
+    one that nobody may have submitted yet."""
     state, name = job.status.job_deployment_status, job.status.job_id
     going = bool(job.metadata.deletion_timestamp) and state not in (State.COMPLETE, State.FAILED)
     if not name or (state not in POLLED and not going):
         return ()
     if state == State.INITIALIZING and not going:
         asked = cluster.status.state == "ready" or job.spec.submission_mode == SIDECAR
-        return (jobs.VERSION, jobs.job(name)) if asked else ()
+        return () if not asked else (jobs.VERSION,) if is_to_be_submitted(job) else (jobs.VERSION, jobs.job(name))
     return (jobs.job(name),)
+
+
+def is_to_be_submitted(job: RayJob) -> bool:
+    """Is it us who have it submitted, and is it not on the object yet in which life of Ray?"""
+    written = job.metadata.annotation(SUBMITTED_TO).partition(" ")[0] == job.status.job_id
+    return job.spec.submission_mode in (HTTP, K8S_JOB) and not written

@@ -236,7 +236,8 @@ def story(observed: Observed, job: RayJob, reason: str) -> str:
     spec, name = job.spec, job.status.ray_cluster_name
     why = of_pods(observed)
     also = f" ({why})" if why else ""
-    answer = observed.word.answer if observed.word else None
+    heard = observed.word or observed.version
+    answer = heard.answer if heard else None
     silent = answer.text if isinstance(answer, Unreachable | Refused) else "it said what cannot be understood"
     silent = silent if observed.target is not None else "its cluster has no head"
     stories = {

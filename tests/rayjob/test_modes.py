@@ -8,13 +8,15 @@ import pytest
 
 from rayfleet.api.config import Configuration
 from rayfleet.api.meta import JOBS, PODS, RAYCLUSTERS, RAYJOBS
+from rayfleet.planning.backoff import Backoff
 from rayfleet.planning.clock import rfc3339
+from rayfleet.ray import jobs
 from rayfleet.sim.job_life import KEY, Life
 
 
 def run(**spec: Any) -> Life:
     """As far as RUNNING."""
-    life = Life(**spec).live(4)
+    life = Life(**spec).live(5)
     life.ray.turn("RUNNING")
     return life.live(3)
 
@@ -127,7 +129,7 @@ def test_a_selected_cluster_is_used_and_left_alone() -> None:
     assert (life.state, life.status["message"]) == ("Initializing", "there is no RayCluster shared")
     life.put(RAYCLUSTERS, shared)
     life.rays["shared"] = other.ray
-    life.live(3)
+    life.live(4)
     assert life.status["jobStatus"] == "PENDING"
     life.ray.turn("SUCCEEDED")
     life.live(3)
@@ -170,3 +172,13 @@ def test_a_submitter_that_nobody_starts_again_is_not_waited_for() -> None:
     assert made is not None and made.requeue_after is not None and made.requeue_after <= 15.0
     life.live(20)
     assert (life.state, life.status["reason"]) == ("Failed", "SubmissionFailed")
+
+
+@pytest.mark.parametrize("mode", ["HTTPMode", "K8sJobMode"])
+def test_a_job_that_nobody_may_have_submitted_yet_is_not_asked_for(mode: str) -> None:
+    life = Life(submissionMode=mode)
+    life.memory.backoffs["submission"] = Backoff("submission", 1, life.now + 30.0, "the API is busy", "FailedToUpdateRayJob")
+    life.live(20)
+    assert life.memory.asked is not None and life.memory.asked[1] == (jobs.VERSION,)
+    life.live(20)
+    assert life.runs == [life.status["jobId"]]
