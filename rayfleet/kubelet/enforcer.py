@@ -11,9 +11,10 @@ import fcntl
 import logging
 import os
 import socket
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, ip_address
 from pathlib import Path
 
 import msgspec
@@ -36,6 +37,7 @@ NFT = "nft"
 RULES = "rules.nft"  # in the Pod's directory: what it is held to, for the next kubelet; empty while that changes
 CHANGING = ""
 SETTLE = 0.02  # seconds in which changes gather
+AT_ONCE = 4  # Pods whose rules are changed
 RETRY = 10.0  # seconds after nft has failed
 SIOCGSKNS = 0x894C  # of Linux: the network namespace of a socket, as a descriptor
 
@@ -52,7 +54,8 @@ class Enforcer:
         self.isolations: dict[str, Isolation] = {}  # by the Pod's UID
         self.by_address: dict[IPv4Address, Isolation] = {}
         self.applied: dict[str, str] = {}  # the rules of each Pod that has any, by its UID
-        self.applying = asyncio.Lock()
+        self.turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # of each Pod: one that hangs must not hold up others
+        self.at_once = asyncio.Semaphore(AT_ONCE)
         self.failed = False
         self.changed = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
@@ -77,15 +80,17 @@ class Enforcer:
 
     def lets(self, caller: str, target: Address, protocol: str) -> bool:
         """May who has the one address be connected to the other? Who is no Pod is the node, which is never kept from its Pods."""
-        ends = IPv4Address(caller), IPv4Address(target[0])
-        return not all(self.is_of_pods(end) for end in ends) or permits(self.by_address, *ends, protocol, target[1])
+        if not (self.is_of_pods(caller) and self.is_of_pods(target[0])):
+            return True
+        return permits(self.by_address, IPv4Address(caller), IPv4Address(target[0]), protocol, target[1])
 
-    def is_of_pods(self, address: IPv4Address) -> bool:
-        return address in self.settings.subnet and str(address) != self.settings.address
+    def is_of_pods(self, address: str) -> bool:
+        return ip_address(address) in self.settings.subnet and address != self.settings.address
 
     def heed_pod(self, old: Pod | None, new: Pod | None) -> None:
         if new is None and old is not None:
             self.applied.pop(old.metadata.uid, None)
+            self.turns.pop(old.metadata.uid, None)
         if self.policies.values() and seen(old) != seen(new):
             self.changed.set()
 
@@ -99,15 +104,18 @@ class Enforcer:
             await self.follow()
 
     async def follow(self) -> None:
-        async with self.applying:
-            self.judge()
-            self.failed = False
-            for pod in [pod for pod in self.pods.values() if pod.metadata.uid in self.isolations.keys() | self.applied.keys()]:
-                await self.hold(pod)
+        self.judge()
+        self.failed = False
+        concerned = self.isolations.keys() | self.applied.keys()
+        await asyncio.gather(*(self.renew(pod) for pod in self.pods.values() if pod.metadata.uid in concerned))
+
+    async def renew(self, pod: Pod) -> None:
+        async with self.turns[pod.metadata.uid], self.at_once:
+            await self.hold(pod)
 
     async def begin(self, pod: Pod) -> None:
         """Of a network namespace that is new: the Pod is held to its rules before anything runs in it, and the others learn its address."""
-        async with self.applying:
+        async with self.turns[pod.metadata.uid]:
             self.note(pod, None)
             self.judge()
             await self.hold(pod)
@@ -125,7 +133,7 @@ class Enforcer:
         for pod in self.pods.values():
             meta = pod.metadata
             address = self.network.taken.get(meta.uid) or pod.status.get("podIP")
-            if address and not pod.finished:
+            if address and ":" not in str(address) and not pod.finished:  # of IPv6: another node's
                 yield Member(meta.uid, meta.namespace, meta.labels or {}, IPv4Address(address), tuple(named_ports(pod)))
 
     async def hold(self, pod: Pod) -> None:
