@@ -47,6 +47,11 @@ def name(fleet: Fleet, request: pytest.FixtureRequest) -> Iterator[str]:
     fleet.run("delete", "raycluster", name, "--ignore-not-found")
 
 
+def all_idlers(fleet: Fleet, name: str, number: int) -> set[Identity]:
+    """Once there are so many: a container runs before its command does."""
+    return eventually(lambda: len(found := idlers(fleet, name)) == number and found, what=f"{number} containers of {name} sleep") or set()
+
+
 def idlers(fleet: Fleet, name: str) -> set[Identity]:
     """The processes of all containers of a cluster; those of probes come and go."""
     return {process for pod in fleet.pods(name) for process in fleet.of_pod(pod) if command_line(process.pid).startswith("sleep")}
@@ -65,8 +70,9 @@ def lasting(fleet: Fleet) -> str:
 def test_whichever_peer_dies_the_same_pods_and_processes_live_on_and_a_change_is_acted_on(
     fleet: Fleet, lasting: str, peer: str, number: int
 ) -> None:
-    uids, processes = fleet.uids(lasting), idlers(fleet, lasting)
-    assert len(processes) == len(uids) >= 2
+    uids = fleet.uids(lasting)
+    assert len(uids) >= 2
+    processes = all_idlers(fleet, lasting, len(uids))
     before = fleet.processes()[peer]
     kill(before, number)
     eventually(lambda: (now := fleet.processes()[peer])["starts"] > before["starts"] and now["state"] == "alive", 30.0)
@@ -78,8 +84,8 @@ def test_whichever_peer_dies_the_same_pods_and_processes_live_on_and_a_change_is
 
 
 def test_when_nearly_all_is_killed_at_once_every_command_names_what_heals_it(fleet: Fleet, lasting: str) -> None:
-    uids, processes = fleet.uids(lasting), idlers(fleet, lasting)
-    before = fleet.processes()
+    uids = fleet.uids(lasting)
+    processes, before = all_idlers(fleet, lasting, len(uids)), fleet.processes()
     for each in ("door", "kubelet", "operator", "apiserver"):
         kill(before[each], signal.SIGKILL)
     mend = f"rayfleet up --state {fleet.state.path}\n"
@@ -207,8 +213,7 @@ def test_a_pod_that_cannot_start_is_told_by_up_and_starts_by_itself_when_mended(
     lacking = template(env=[{"name": "WORD", "valueFrom": secret}])
     file = fleet.state.path.parent / f"{name}.json"
     file.write_text(json.dumps(idle_cluster(name, workers=0, head=lacking)))
-    told = fleet.run("up", "-f", str(file), "--timeout", "4", code=1)
-    assert f"{name}-secret" in told
+    eventually(lambda: f"{name}-secret" in fleet.run("up", "-f", str(file), "--timeout", "4", code=1), what="what it lacks is told")
     fleet.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{name}-secret"}, "stringData": {"word": "x"}})
     fleet.ready(name, 0)
 
