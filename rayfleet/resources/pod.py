@@ -88,7 +88,7 @@ def worker_pod(cluster: RayCluster, group: WorkerGroupSpec, slot: Slot, lives: i
         spec = {**spec, "initContainers": [*(spec.get("initContainers") or ()), wait]}
     spec, ray = with_shared_memory(spec, ray, params)
     spec, ray = with_collector(cluster, labels.WORKER, params, spec, ray, config)
-    spec = with_sidecars(with_restart_policy(cluster, spec), config.worker_sidecar_containers)
+    spec = with_sidecars(with_restart_policy(cluster, lives_once(cluster, spec, config)), config.worker_sidecar_containers)
     marks = {
         **pod_labels(cluster.metadata.name, labels.WORKER, group.group_name),
         **serving.serve_label(cluster, labels.WORKER),
@@ -115,6 +115,11 @@ def with_sidecars(spec: Manifest, sidecars: tuple[dict[str, Any], ...]) -> Manif
     names = {container.get("name") for container in spec.get("containers") or ()}
     added = [dict(sidecar) for sidecar in sidecars if sidecar.get("name") not in names]
     return {**spec, "containers": [*(spec.get("containers") or [{}]), *added]} if added else spec
+
+
+def lives_once(cluster: RayCluster, worker: Manifest, config: Configuration) -> Manifest:
+    """Unless the user says otherwise, where the operator sizes: a drained node that starts again would join again before its Pod goes."""
+    return {"restartPolicy": "Never", **worker} if is_hosted(cluster.metadata, cluster.spec, config) else worker
 
 
 def with_restart_policy(cluster: RayCluster, spec: Manifest) -> Manifest:

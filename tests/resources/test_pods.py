@@ -64,6 +64,15 @@ def test_a_pod_lives_once_for_an_autoscaler_v2_that_the_variable_asks_for(value:
     assert [pod["spec"].get("restartPolicy") for pod in (head_of(of), worker_of(of))] == [policy, policy]
 
 
+@pytest.mark.parametrize(("given", "policy"), [({}, "Never"), ({"restartPolicy": "Always"}, "Always")])
+def test_a_worker_that_the_operator_may_drain_does_not_start_again_unless_the_user_says_so(given: dict[str, Any], policy: str) -> None:
+    of = cluster(group(template={"spec": {**template()["spec"], **given}}), enableInTreeAutoscaling=True)
+    hosted = msgspec.structs.replace(CONFIG, autoscaling="hosted")
+    assert worker_of(of, hosted)["spec"]["restartPolicy"] == policy
+    assert head_of(of, hosted)["spec"].get("restartPolicy") is None
+    assert worker_of(of)["spec"].get("restartPolicy") == given.get("restartPolicy"), "a sidecar deletes what runs"
+
+
 def test_the_autoscaler_writes_its_log_where_ray_reads_it() -> None:
     own = {"name": "mine", "mountPath": "/tmp/ray/", "subPath": "ray"}
     pod = head_of(cluster(headGroupSpec={"template": template(volumeMounts=[own])}, enableInTreeAutoscaling=True))
