@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial as partial_of
 from typing import Any
 
 import msgspec
@@ -18,12 +20,19 @@ from rayfleet.apiserver.status_error import StatusError, expired
 from rayfleet.apiserver.table import table_head
 
 BOOKMARK_SECONDS = 30.0
-BACKLOG = 50_000
+BACKLOG, BACKLOG_BYTES = 50_000, 1 << 26
 """A client that is this many changes behind is cut off, as by a real API server."""
+STALLED_SECONDS = 60.0
+"""after which one that takes nothing of what is sent is given up"""
+PIECE = 1 << 20
+"""bytes that are made ready at once"""
 
 
 class Watch:
-    """Offered every change of its resource; keeps those the client asked for, as lines, until they are sent."""
+    """Offered every change of its resource; keeps those the client asked for, and makes lines of them when they are sent.
+
+    So what one who never reads keeps is what the store keeps as well.
+    """
 
     def __init__(self, call: Call) -> None:
         self._served = call.served
@@ -33,7 +42,9 @@ class Watch:
         self._clock = call.api.clock
         self._told = False
         """the columns of its tables"""
-        self.lines: list[bytes] = []
+        self._waiting: deque[tuple[int, Callable[[], bytes]]] = deque()
+        self._behind_by = 0
+        """bytes of the changes that wait"""
         self.wake = asyncio.Event()
         self.behind = False
         """too many changes wait: no more are taken, and the stream ends after them"""
@@ -43,16 +54,31 @@ class Watch:
     def offer(self, change: Change) -> None:
         if change.version <= self.seen or self.behind or not (line := self._line(change)):
             return
-        self.lines.append(line)
-        self.behind = len(self.lines) >= BACKLOG
+        size = len(change.record.data)
+        self._waiting.append((size, line))
+        self._behind_by += size
+        self.behind = len(self._waiting) >= BACKLOG or self._behind_by >= BACKLOG_BYTES
         self.wake.set()
+
+    def take(self) -> bytes:
+        """Some of the lines that wait, in their order; empty when none do."""
+        lines, length = [], 0
+        while self._waiting and length < PIECE:
+            size, line = self._waiting.popleft()
+            self._behind_by -= size
+            lines.append(line())
+            length += len(lines[-1])
+        return b"".join(lines)
 
     def offer_initial(self, records: Iterable[Record]) -> None:
         for record in records:
             if self._wanted(record):
-                self.lines.append(self._encoded(ADDED, record))
+                self._waiting.append((0, partial_of(self._encoded, ADDED, record)))
 
     def bookmark(self, version: int, *, initial_end: bool = False) -> None:
+        self._waiting.append((0, lambda: self._bookmark(version, initial_end)))
+
+    def _bookmark(self, version: int, initial_end: bool) -> bytes:
         meta: dict[str, Any] = {"resourceVersion": str(version)}
         if initial_end:
             meta["annotations"] = {"k8s.io/initial-events-end": "true"}
@@ -62,23 +88,24 @@ class Watch:
             obj |= self._columns()
         elif self._form.kind:
             obj = partial(obj)
-        self.lines.append(msgspec.json.encode({"type": "BOOKMARK", "object": obj}) + b"\n")
+        return msgspec.json.encode({"type": "BOOKMARK", "object": obj}) + b"\n"
 
     def fail(self, error: StatusError) -> None:
-        self.lines.append(b'{"type":"ERROR","object":' + error.body() + b"}\n")
+        self._waiting.append((0, lambda: b'{"type":"ERROR","object":' + error.body() + b"}\n"))
 
-    def _line(self, change: Change) -> bytes | None:
+    def _line(self, change: Change) -> Callable[[], bytes] | None:
         record = change.record
         if self._space is not None and record.namespace != self._space:
             return None
         if self._selector.everything:
-            return self._encoded(change.type, record)
+            return partial_of(self._encoded, change.type, record)
         now = change.type != DELETED and self._selector.matches(record)
         before = change.previous is not None and self._selector.matches(change.previous)
         if now:
-            return self._encoded(MODIFIED if before else ADDED, record)
+            return partial_of(self._encoded, MODIFIED if before else ADDED, record)
         if before and change.previous is not None:
-            return self._encoded(DELETED, record if change.type == DELETED else _at_version(change.previous, record.version))
+            last = record if change.type == DELETED else _at_version(change.previous, record.version)
+            return partial_of(self._encoded, DELETED, last)
         return None
 
     def _columns(self) -> dict[str, Any]:
@@ -130,9 +157,12 @@ async def watch(call: Call, watches: Watches, settled: Callable[[], Awaitable[No
         if goes_on:
             await _stream(call, subscription, response, watches)
         else:
-            await response.write(b"".join(subscription.lines))
+            await _send(response, subscription.take())
     except ConnectionResetError:
         pass
+    except TimeoutError:
+        if call.request.transport is not None:
+            call.request.transport.abort()
     finally:
         call.api.store.unwatch(call.kind.resource, subscription)
         watches.open.discard(subscription)
@@ -168,10 +198,9 @@ async def _stream(call: Call, subscription: Watch, response: web.StreamResponse,
     deadline = loop.time() + (call.number("timeoutSeconds") or random.uniform(1800, 3600))
     bookmarks = call.flag("allowWatchBookmarks")
     while not watches.closing and not subscription.behind:
-        if subscription.lines:
-            lines, subscription.lines = subscription.lines, []
-            subscription.wake.clear()
-            await response.write(b"".join(lines))
+        subscription.wake.clear()
+        if piece := subscription.take():
+            await _send(response, piece)
             continue
         remaining = deadline - loop.time()
         if remaining <= 0 or call.request.transport is None:
@@ -182,4 +211,11 @@ async def _stream(call: Call, subscription: Watch, response: web.StreamResponse,
         except TimeoutError:
             if bookmarks and deadline > loop.time():
                 subscription.bookmark(store.published)
-    await response.write(b"".join(subscription.lines))
+    while piece := subscription.take():
+        await _send(response, piece)
+
+
+async def _send(response: web.StreamResponse, piece: bytes) -> None:
+    """Raises ConnectionResetError, TimeoutError."""
+    async with asyncio.timeout(STALLED_SECONDS):
+        await response.write(piece)

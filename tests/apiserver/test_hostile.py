@@ -14,12 +14,15 @@ from typing import Any
 
 import pytest
 
+from rayfleet.apiserver import watching
 from tests.apiserver.manifests import BOATS, CONFIGMAPS, DEFINITIONS, boats, configmap, pod
 from tests.apiserver.peer import APPLY, JSON_PATCH, MERGE, STRATEGIC, Peer, take, until
 from tests.apiserver.place import ADMIN, place, request
 
 WATCHES = int(os.environ.get("RAYFLEET_WATCHES", "1000"))
 """5,000 take half a minute"""
+SENT = 16
+"""megabytes; more than two sockets keep"""
 
 
 async def test_a_body_that_never_ends_is_answered_and_nobody_waits() -> None:
@@ -180,6 +183,27 @@ async def test_thousands_of_idle_watches_and_a_writer() -> None:
             return (await there.peer.get("/api/v1/namespaces/default")).status == 200
 
         await until(still_served)
+
+
+async def test_watches_that_never_read_are_given_up_and_others_read_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "STALLED_SECONDS", 0.2)
+    asked = f"GET {CONFIGMAPS}?watch=1&resourceVersion=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ADMIN}\r\n\r\n".encode()
+    async with place() as there:
+        deaf = [await there.opened(asked) for _ in range(3)]
+        for reader, _ in deaf:
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+        for number in range(SENT):
+            assert (await there.peer.create(CONFIGMAPS, configmap(f"c{number}", {"k": "x" * 1_000_000}))).status == 201
+
+        async def given_up() -> bool:
+            for _, writer in deaf:
+                writer.write(b"\r\n")
+            return all(writer.is_closing() for _, writer in deaf)
+
+        await until(given_up, 60.0)
+        monkeypatch.undo()
+        events = await take(there.peer.watch(f"{CONFIGMAPS}?watch=1&resourceVersion=0"), SENT)
+        assert {event["object"]["metadata"]["name"] for event in events} == {f"c{number}" for number in range(SENT)}
 
 
 LISTED = 30_000
