@@ -15,6 +15,7 @@ import pytest
 from rayfleet.local import leftovers
 from rayfleet.local.state import State
 from tests.kubelet.kubectl import Kubectl
+from tests.kubelet.namespaces import unenforced
 from tests.local.asking import ask
 from tests.local.fleet import Fleet, container
 from tests.local.ordinary import User, ordinary_user
@@ -87,6 +88,25 @@ def web(fleet: Fleet) -> Fleet:
 def test_a_pod_reaches_a_service_by_its_names(web: Fleet) -> None:
     names = ["web", "web.default.svc.cluster.local"]
     assert once(web, "asks", ["python", "-c", ASKS, *names]).splitlines() == [f"{name} 200" for name in names]
+
+
+KNOCKS = """
+import sys, urllib.request
+for place in sys.argv[1:]:
+    try:
+        print(urllib.request.urlopen(f"http://{place}", timeout=1).status)
+    except OSError:
+        print("shut")
+"""
+
+
+@pytest.mark.skipif(bool(unenforced()), reason=unenforced())
+def test_a_network_policy_shuts_a_pod(web: Fleet) -> None:
+    spec = {"podSelector": {"matchLabels": {"app": "web"}}, "policyTypes": ["Ingress"]}
+    web.apply({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "shut"}, "spec": spec})
+    places = [f"{web.read(f'{PODS}/web')['status']['podIP']}:8000", "web"]
+    eventually(lambda: once(web, "knocks", ["python", "-c", KNOCKS, *places]).split() == ["shut", "shut"], 60.0, "it is shut")
+    web.send("DELETE", "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies/shut")
 
 
 def test_a_container_has_the_umask_of_a_runtime_and_not_of_its_users_shell(fleet: Fleet) -> None:
