@@ -29,7 +29,7 @@ from rayfleet.kubelet.users import Account, account_of, as_request, give, hindra
 if TYPE_CHECKING:
     from rayfleet.kubelet.worker import Worker
 
-RENEW_RETRY = 10.0  # seconds
+RENEW_RETRY, RENEW_IN = 10.0, 10.0  # seconds
 FOLLOWED = ("secret", "configmap")  # what volumes are made of and may change
 FOLLOW = 10.0  # seconds between two looks at it
 KEPT_LOGS = 2  # of each container: the current life's and the one before
@@ -162,10 +162,12 @@ class Setup:
         if self.renew_at is None or self.renew_at > now:
             return
         try:
-            await self.fill_volumes()
-        except (ApiError, ConfigError, OSError) as error:
+            async with asyncio.timeout(RENEW_IN):
+                await self.fill_volumes()
+        except (ApiError, ConfigError, OSError) as error:  # a TimeoutError is one
             self.renew_at = now + RENEW_RETRY
-            self.worker.tell("Warning", "FailedMount", f"the Pod's volumes could not be brought up to date: {error}")
+            why = str(error) or "the API server does not answer"
+            self.worker.tell("Warning", "FailedMount", f"the Pod's volumes could not be brought up to date: {why}")
 
     async def facts(self, sources: Iterable[Source]) -> Facts:
         pod = self.worker.pod

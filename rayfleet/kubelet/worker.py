@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rayfleet.api.meta import PODS
-from rayfleet.kube.errors import ApiError, Conflict, NotFound
+from rayfleet.kube.errors import ApiError, Conflict, NotFound, Unreachable
 from rayfleet.kubelet import status
 from rayfleet.kubelet.attempt import Attempt, History, read_histories, with_attempt
 from rayfleet.kubelet.ending import Ending
@@ -33,6 +33,7 @@ PULLING = "ContainerCreating"  # what Kubernetes says while it pulls an image
 IMAGE_LOOK = 0.5  # seconds between two looks at an environment that is being made
 CONFIG_RETRY = 10.0  # seconds between two tries of what a spec or a missing Secret forbids
 API_RETRY = 1.0
+PATIENCE = 10.0  # seconds for an API server that hangs: what is due in the Pod must not wait for it
 EVICTED_IN = 1.0  # seconds of grace, as a kubelet grants to whom it evicts
 DEADLINE = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 
@@ -285,7 +286,10 @@ class Worker:
         meta = self.pod.metadata
         body = {"metadata": {"uid": meta.uid}, "status": patch}
         try:
-            written = await self.house.client.patch(PODS, meta.name, meta.namespace, body, subresource="status")
+            async with asyncio.timeout(PATIENCE):
+                written = await self.house.client.patch(PODS, meta.name, meta.namespace, body, subresource="status")
         except NotFound:  # its deletion is on the way to us
             return
+        except TimeoutError as error:
+            raise Unreachable(f"no answer within {PATIENCE:g} s") from error
         self.told, self.told_version = {**self.told, **new}, int(written["metadata"]["resourceVersion"])

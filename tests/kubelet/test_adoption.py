@@ -7,10 +7,13 @@ import os
 import random
 import signal
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from rayfleet.api.meta import PODS
+from rayfleet.kube.client import Client
+from rayfleet.kubelet import worker
 from rayfleet.kubelet.kubelet import Kubelet
 from rayfleet.kubelet.sweep import sweep
 from tests.kubelet.namespaces import NOTHING, links, remains, sandboxes, shims
@@ -80,6 +83,29 @@ async def test_pods_live_on_while_the_api_server_is_away(bare_world: World) -> N
     await world.start_api()
     ended = await world.reaches("Failed")
     assert ended["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 6
+
+
+async def test_a_container_starts_again_though_the_api_server_hangs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "PATIENCE", 0.3)
+    answers, patch = asyncio.Event(), Client.patch
+
+    async def hangs(*of: Any, **more: Any) -> Any:
+        await answers.wait()
+        return await patch(*of, **more)
+
+    monkeypatch.setattr(Client, "patch", hangs)
+    answers.set()
+    await world.apply(pod("exit 6"))
+    await until("it has started again", lambda: has_restarted(world))
+    answers.clear()
+    (directory,) = world.settings.pods.iterdir()
+    newest = max(int(log.stem) for log in directory.glob("containers/main/*.log"))
+    await until("it has started twice more", (directory / "containers" / "main" / f"{newest + 2}.log").exists)
+    answers.set()
+
+
+async def has_restarted(world: World) -> bool:
+    return bool((await world.container()).get("restartCount"))
 
 
 async def test_a_new_pod_never_gets_the_address_of_one_that_lives(bare_world: World) -> None:
