@@ -49,7 +49,7 @@ def faults(document: dict[str, Any], config: Configuration = USUAL) -> list[str]
 GOOD = {
     "plain": job(),
     "selector": job(**SELECTED),
-    "explicitly not suspended": job(suspend=False, shutdownAfterJobFinishes=False),
+    "explicitly not suspended": job(suspend=False, shutdownAfterJobFinishes=False),  # report B5, 89 (k#3994)
     "suspended": job(suspend=True, shutdownAfterJobFinishes=True),
     "retries on a cluster of its own": retried("SameCluster"),
     "retries on another's": retried("SameCluster", **SELECTED),

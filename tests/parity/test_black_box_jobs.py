@@ -36,6 +36,7 @@ async def test_15_a_name_that_cannot_work_is_refused_once_and_nothing_is_made() 
 
 
 async def test_26_a_submitter_that_is_killed_changes_nothing_of_what_ray_says() -> None:
+    """Report B5, 68 (k#2154, k#2317)."""
     async with alone(20.0, "") as train:
         await train.apply(job(submissionMode="K8sJobMode", submitterConfig={"backoffLimit": 0}))
         await train.reach("Running", "RUNNING")
@@ -56,6 +57,7 @@ async def test_26_a_submitter_that_is_killed_changes_nothing_of_what_ray_says() 
 
 
 async def test_26_a_record_that_is_lost_with_its_head_fails_the_job_and_frees_the_cluster() -> None:
+    """Report B5, 71 (k#3903, k#3860, k#4080)."""
     async with alone(20.0, "") as train:
         async with chronicle(train.place.client, RAYJOBS, train.place.namespace) as seen:
             await train.apply(job(shutdownAfterJobFinishes=True))
@@ -76,6 +78,7 @@ async def test_26_a_record_that_is_lost_with_its_head_fails_the_job_and_frees_th
 
 
 async def test_27_a_submission_whose_answer_is_lost_is_one_job() -> None:
+    """Report B5, 67 (k#1000)."""
     async with alone() as train:
         answer = train.ray.answer
 
@@ -93,6 +96,7 @@ async def test_27_a_submission_whose_answer_is_lost_is_one_job() -> None:
 
 
 async def test_28_a_deadline_is_honoured_and_its_failure_not_tried_again() -> None:
+    """Report B5, 76 (k#4178, k#1990)."""
     async with alone(20.0) as train:
         train.ray.mood = "refuses submissions"
         await train.apply(job(preRunningDeadlineSeconds=60, backoffLimit=2))
@@ -102,6 +106,7 @@ async def test_28_a_deadline_is_honoured_and_its_failure_not_tried_again() -> No
 
 
 async def test_28_a_selected_cluster_is_never_deleted_and_cannot_be_retried_on() -> None:
+    """Report B5, 82 (k#4516)."""
     async with alone(20.0, "FAILED") as train:
         shared = await applied(train.place, cluster(name="shared"))
         await shared.ready()
@@ -137,6 +142,7 @@ async def test_30_a_hundred_jobs_whose_dashboards_hang_do_not_delay_a_cluster() 
 
 
 async def test_30_a_suspended_job_asks_nobody_anything_for_ten_minutes() -> None:
+    """Report B5, 85 (k#4416)."""
     async with alone(MINUTES) as train:
         await train.apply(job(suspend=True, shutdownAfterJobFinishes=True))
         await train.reach("Suspended")

@@ -10,6 +10,7 @@ from tests.rayjob.test_modes import run
 
 
 def test_a_submission_whose_answer_is_lost_is_not_made_again() -> None:
+    """Report B5, 67 (k#1000)."""
     life = Life(submissionMode="HTTPMode")
     life.ready_in = 3
     life.live(2)
@@ -35,6 +36,7 @@ def test_a_head_that_is_lost_before_the_job_is_known_gets_no_second_one() -> Non
 
 
 def test_a_head_of_sidecar_mode_that_is_lost_is_told() -> None:
+    """Report B5, 74 (k#4141, k#4234)."""
     life = run(submissionMode="SidecarMode")
     life.remove(PODS, f"{life.status['rayClusterName']}-head")
     life.ray.alive = False
@@ -44,6 +46,7 @@ def test_a_head_of_sidecar_mode_that_is_lost_is_told() -> None:
 
 @pytest.mark.parametrize("mode", ["HTTPMode", "K8sJobMode"])
 def test_a_record_that_is_lost_with_the_head_is_told_and_nothing_runs_again(mode: str) -> None:
+    """Report B5, 71 (k#3903, k#3860, k#4080)."""
     life = run(submissionMode=mode)
     life.ray.begin_anew()
     life.live(60)
@@ -136,6 +139,7 @@ def test_a_job_that_succeeds_at_its_deadline_has_succeeded() -> None:
 
 
 def test_a_cluster_that_never_comes_up_ends_at_the_pre_running_deadline_with_its_own_reason() -> None:
+    """Report B5, 76 (k#4178, k#1990)."""
     life = Life(submissionMode="HTTPMode", preRunningDeadlineSeconds=60)
     life.ready_in = None
     life.live(3)
@@ -149,6 +153,7 @@ def test_a_cluster_that_never_comes_up_ends_at_the_pre_running_deadline_with_its
 
 
 def test_a_silent_ray_is_told_and_given_up_also_over_restarts() -> None:
+    """Report B5, 88 (k#4916)."""
     life = run(submissionMode="HTTPMode")
     life.ray.alive = False
     for _ in range(7):
@@ -170,6 +175,7 @@ def test_a_silence_that_ends_is_forgotten() -> None:
 
 
 def test_a_submitter_that_is_killed_changes_nothing_while_ray_can_be_asked() -> None:
+    """Report B5, 68 (k#2154, k#2317)."""
     life = run(submissionMode="K8sJobMode")
     life.objects[JOBS, KEY.name]["status"] = {"conditions": [{"type": "Failed", "status": "True"}]}
     life.live(60)
@@ -239,6 +245,7 @@ def test_an_error_of_ray_s_own_that_does_not_pass_ends_the_try_also_over_restart
 
 @pytest.mark.parametrize("mode", ["HTTPMode", "K8sJobMode"])
 def test_a_dashboard_that_never_answers_ends_the_try_and_nothing_is_submitted_after_it(mode: str) -> None:
+    """Report B5, 88 (k#4916)."""
     life = Life(submissionMode=mode)
     life.ready_in = 3
     life.live(2)
@@ -300,6 +307,7 @@ def test_a_job_that_is_suspended_from_the_start_makes_nothing() -> None:
 
 
 def test_deletion_stops_the_job_and_does_not_wait_for_the_dead() -> None:
+    """Report B5, 91 (k#735, k#676)."""
     for alive in (True, False):
         life = run(submissionMode="HTTPMode")
         ray, name = life.ray, life.status["jobId"]

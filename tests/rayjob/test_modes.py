@@ -74,6 +74,7 @@ def test_a_job_that_was_stopped_is_complete_and_counts_as_neither() -> None:
 
 
 def test_an_entry_point_arrives_byte_for_byte() -> None:
+    """Report B5, 80 (k#3802, k#3929, k#3561, k#3764, k#2943, k#2949, k#2959)."""
     entrypoint = "python -c \"print('a && b; c')\" $HOME $(X) $$ `id` | \\ \n é 東京\t" + "x" * 32_768
     fields = {"entrypoint": entrypoint, "metadata": {"a": 'it\'s "$(b)"'}, "runtimeEnvYAML": 'env_vars: {A: "$(B) $$"}\n'}
     for mode in ("HTTPMode", "K8sJobMode"):
@@ -148,6 +149,7 @@ def submitter_fails(life: Life, restarts: int) -> None:
 
 @pytest.mark.parametrize("gate", [False, True])
 def test_a_submitter_beside_the_head_that_fails_is_given_up_unless_it_is_started_again(gate: bool) -> None:
+    """Report B5, 73 (k#4945)."""
     life = Life(submissionMode="SidecarMode", config=Configuration(feature_gates={"SidecarSubmitterRestart": gate}))
     life.beside_the_head = lambda name: None  # type: ignore[method-assign]
     life.live(4)

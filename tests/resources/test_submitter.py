@@ -99,6 +99,7 @@ def submit(ray: Ray, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_it_submits_byte_for_byte_and_sees_the_end(ray: Ray) -> None:
+    """Report B5, 80 (k#3802, k#3929, k#3561, k#3764, k#2943, k#2949, k#2959)."""
     done = submit(ray, RAY_AUTH_TOKEN="secret")
     assert done.returncode == 0 and "train-1 SUCCEEDED" in done.stdout, done
     assert ray.posted == [{"entrypoint": ENTRYPOINT, "submission_id": "train-1"}]

@@ -90,7 +90,9 @@ def test_a_head_that_submits_does_not_come_again_before_all_was_ready() -> None:
 
 
 def test_a_head_that_submits_and_was_lost_unseen_does_not_come_again() -> None:
-    """It was lost while nobody led; what the next operator knows of it is what the cluster's status says."""
+    """It was lost while nobody led; what the next operator knows of it is what the cluster's status says.
+
+    Report B5, 74 (k#4141, k#4234)."""
     with job_world() as world:
         world.nodes.fate = lambda pod: READY if pod["metadata"]["labels"][labels.NODE_TYPE] == labels.HEAD else PENDING
         first = world.lead()
@@ -251,7 +253,9 @@ def test_a_job_that_is_deleted_before_its_submitter_submits_does_not_run_on_a_cl
 
 @pytest.mark.parametrize("deaf_to", ["stop", "everything"])
 def test_a_job_that_is_deleted_does_not_run_on_where_ray_did_not_hear_the_first_stop(deaf_to: str) -> None:
-    """On a cluster that stays (jobs storm 21033): the call is lost, or Ray is silent for a few seconds."""
+    """On a cluster that stays (jobs storm 21033): the call is lost, or Ray is silent for a few seconds.
+
+    Report B5, 91 (k#735, k#676)."""
     with job_world() as world:
         world.lead()
         world.apply(cluster("shared"))

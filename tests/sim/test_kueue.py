@@ -56,6 +56,7 @@ def test_a_job_has_the_node_selectors_that_it_was_let_in_with(world: JobWorld, m
 
 
 def test_a_job_that_is_evicted_goes_whole_and_comes_back_with_other_selectors(world: JobWorld) -> None:
+    """Report B5, 86 (q#1844, q#1156)."""
     queue = Kueue(world)
     queue.submit(train("one"))
     world.until(lambda: state(world, "one")[0] == "Running")
