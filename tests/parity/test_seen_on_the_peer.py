@@ -91,7 +91,7 @@ async def test_a_foreign_service_is_named_and_left_alone_and_the_name_is_taken_o
         await demo.quiet(1.3 + 120 / MINUTES)
         assert await head_service(place) == before
         tries = [entry for entry in place.written() if entry.resource == "services"]
-        assert len(tries) <= 7
+        assert sum(each.began <= tries[0].began + 120 / MINUTES for each in tries) <= 7
         await place.client.delete(SERVICES, "demo-head-svc", place.namespace)
 
         async def over() -> bool:

@@ -37,6 +37,7 @@ CASES = [
     case(
         "watch-sends-initial-events",
         make,
+        get(f"{BOAT}?resourceVersion=0", until={"code": 200}, unseen=True),  # what may be old has it, too
         watch(
             "w", f"{m.BOATS}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&resourceVersion=0"
         ),
