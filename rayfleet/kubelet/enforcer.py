@@ -88,10 +88,11 @@ class Enforcer:
         return ip_address(address) in self.settings.subnet and address != self.settings.address
 
     def heed_pod(self, old: Pod | None, new: Pod | None) -> None:
+        """Who has ended stays in the others' rules until somebody comes: before that his address is nobody's."""
         if new is None and old is not None:
             self.applied.pop(old.metadata.uid, None)
             self.turns.pop(old.metadata.uid, None)
-        if self.policies.values() and seen(old) != seen(new):
+        if self.policies.values() and seen(new) and seen(new) != seen(old):
             self.changed.set()
 
     async def follow_for_ever(self) -> None:
