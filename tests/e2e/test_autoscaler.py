@@ -24,8 +24,10 @@ import ray, socket, time
 ray.init(log_to_driver=False)
 @ray.remote(num_cpus=1)
 def where():
+    while sum(node["Alive"] for node in ray.nodes()) < 3:
+        time.sleep(0.5)
     time.sleep(6); return socket.gethostname()
-print("HOSTS", *sorted(set(ray.get([where.remote() for _ in range(4)]))))
+print("HOSTS", *sorted(set(ray.get([where.remote() for _ in range(2)]))))
 """
 
 
@@ -50,4 +52,4 @@ def test_demand_brings_workers_and_idleness_takes_them_by_name(elastic: Cluster)
     line = next(line for line in outcome.log.splitlines() if line.startswith("HOSTS"))
     assert len(line.split()[1:]) == 2
     eventually(lambda: elastic.uids() == head, IDLE, "the idle workers are gone, and the head is the same")
-    assert any("workersToDelete lists it" in note for note in elastic.notes())
+    eventually(lambda: any("workersToDelete lists it" in note for note in elastic.notes()), what="an event says so")

@@ -98,7 +98,7 @@ def test_nodes_with_certificates_work_together(certified: Cluster) -> None:
 
 def test_only_who_shows_a_certificate_of_the_clusters_own_ca_is_served(certified: Cluster, tmp_path: Path) -> None:
     files = certified.secret("ray-worker-secret-certified")
-    assert is_alive(certified, files, tmp_path)
+    eventually(lambda: is_alive(certified, files, tmp_path), GONE, "the head answers")
     assert not is_alive(certified, {}, tmp_path)
     stranger: Issued = issue({"dnsNames": ["localhost"]}, issue({"commonName": "another CA", "isCA": True}))
     assert not is_alive(certified, {**files, "tls.crt": stranger.certificate, "tls.key": stranger.key}, tmp_path)

@@ -70,7 +70,7 @@ async def test_a_log_without_measure_has_its_newest_part_kept(world: World) -> N
     """70 MB here; what is kept of a gigabyte is as much."""
     line = "x" * 4000
     await world.apply(pod(f"yes {line} | head -c 70000000; echo; echo last", restartPolicy="Never"))
-    await world.reaches("Succeeded", patience=60)
+    await world.reaches("Succeeded")
     sizes = [path.stat().st_size for path in world.settings.pods.glob("*/containers/main/*.log*")]
     assert len(sizes) == 5
     assert sum(sizes) <= 5 * (10 << 20)
@@ -234,13 +234,13 @@ async def test_after_a_storm_of_faults_the_machine_is_as_before(bare_world: Worl
         names = [f"p{number + each}" for each in range(min(AT_ONCE, HOW_MANY - number))]
         for name in names:
             await world.apply(some_pod(dice, name))
-        await until("something runs, or nothing will", lambda names=names: settled(world, names), patience=60)
+        await until("something runs, or nothing will", lambda names=names: settled(world, names))
         await accident(world, dice)
         for name in names:
             with suppress(NotFound):
                 await world.client.delete(PODS, name, "default", grace=dice.choice([None, 0]))
-    await until("the API has no Pod", lambda: no_pods(world), patience=60)
-    await until("the machine is as before", lambda: comparable(there(world), pid) == comparable(before, pid), patience=60)
+    await until("the API has no Pod", lambda: no_pods(world))
+    await until("the machine is as before", lambda: comparable(there(world), pid) == comparable(before, pid))
 
 
 def comparable(found: dict[str, Any], pid: int) -> dict[str, Any]:

@@ -85,7 +85,7 @@ async def test_a_failed_liveness_probe_restarts_the_container(world: World) -> N
         return (await world.container()).get("restartCount", 0) >= 1
 
     await until("the container has been restarted", restarted)
-    assert any("failed liveness probe, will be restarted" in note for note in await world.events("Killing"))
+    assert any("failed liveness probe, will be restarted" in note for note in await until("an event", lambda: world.events("Killing")))
 
 
 async def test_other_probes_wait_for_the_startup_probe(world: World) -> None:
