@@ -43,10 +43,9 @@ def where():
         time.sleep(0.5)
     return socket.gethostname()
 waiting = [where.remote() for _ in range(3)]
-until("small")
-until(" 3 small")
 while len(_internal_kv_list("at ")) < 3:
     time.sleep(0.5)
+until(" 3 small")  # not before: it takes a processor, which the workers need for their start
 _internal_kv_put("open", "yes")
 print("HOSTS", *sorted(set(ray.get(waiting))))
 """
