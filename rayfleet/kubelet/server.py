@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 
@@ -136,9 +137,15 @@ class Server:
             raise web.HTTPBadRequest(text=f'previous terminated container "{name}" in pod "{meta.name}" not found')
         if history:
             raise web.HTTPBadRequest(text=f'container "{name}" in pod "{meta.name}" could not be started: {history[-1].error}')
-        reason, message = worker.waiting.get(name, ("ContainerCreating", ""))
+        reason, message = worker.waiting.get(name) or (told_reason(worker.told, name), "")
         words = f'container "{name}" in pod "{meta.name}" is waiting to start: {reason}'
         raise web.HTTPBadRequest(text=f"{words} ({message})" if message else words)
+
+
+def told_reason(status: Mapping[str, Any], name: str) -> str:
+    """Why the container waits, as the API was told."""
+    found = [one for field in ("initContainerStatuses", "containerStatuses") for one in status.get(field) or () if one["name"] == name]
+    return found[0]["state"].get("waiting", {}).get("reason", "") if found else "ContainerCreating"
 
 
 def flag(request: web.Request, name: str) -> bool:

@@ -17,6 +17,7 @@ from bench.load import install_crds
 from rayfleet.api import labels
 from rayfleet.api.crds import crds
 from rayfleet.api.meta import CONFIGMAPS, RAYCLUSTERS, SECRETS
+from rayfleet.kube.errors import ApiError
 from tests.kubelet.namespaces import command_line, shims
 from tests.kubelet.world import FOR_EVER, World, pod, until
 
@@ -152,6 +153,8 @@ async def test_a_failed_init_container_fails_a_pod_that_never_restarts(world: Wo
     status = await world.reaches("Failed")
     assert status["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 4
     assert status["containerStatuses"][0]["state"] == {"waiting": {"reason": "PodInitializing"}}
+    with pytest.raises(ApiError, match="waiting to start: PodInitializing"):
+        await world.log(query="?container=main")
 
 
 @pytest.mark.parametrize(("script", "phase", "code"), [("exit 3", "Failed", 3), ("exit 0", "Succeeded", 0)])
