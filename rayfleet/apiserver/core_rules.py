@@ -17,6 +17,8 @@ _KEY_RULE = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex "
     "used for validation is '[-._a-zA-Z0-9]+')"
 )
+VALUES_LIMIT = 1 << 20
+"""bytes, of a ConfigMap or a Secret"""
 _FROZEN = "field is immutable when `immutable` is set"
 _NEEDED = {
     "kubernetes.io/basic-auth": ("username", "password"),
@@ -31,12 +33,19 @@ def check_configmap(obj: Obj, old: Obj | None) -> list[Cause]:
     _require_base64("ConfigMap", obj.get("binaryData"))
     causes = _check_keys("data", obj.get("data")) + _check_keys("binaryData", obj.get("binaryData"))
     causes += [duplicate_of(f"data[{key}]", key, "binaryData") for key in obj.get("data") or () if key in (obj.get("binaryData") or {})]
+    causes += _check_size("[]", obj.get("data"), obj.get("binaryData"))
     return causes + _check_frozen(obj, old, ("data", "binaryData"))
+
+
+def _check_size(field: str, texts: Obj | None, binaries: Obj | None) -> list[Cause]:
+    size = sum(len(text.encode()) for text in (texts or {}).values())
+    size += sum(len(text) * 3 // 4 - text[-2:].count("=") for text in (binaries or {}).values())
+    return [Cause(field, "FieldValueTooLong", f"Too long: may not be more than {VALUES_LIMIT} bytes")] if size > VALUES_LIMIT else []
 
 
 def check_secret(obj: Obj, old: Obj | None) -> list[Cause]:
     _require_base64("Secret", obj.get("data"))
-    causes = _check_keys("data", obj.get("data"))
+    causes = _check_keys("data", obj.get("data")) + _check_size("data", None, obj.get("data"))
     needed = _NEEDED.get(obj.get("type", ""), ())
     missing = [key for key in needed if key not in (obj.get("data") or {})]
     if missing and (obj["type"] != "kubernetes.io/basic-auth" or len(missing) == len(needed)):

@@ -14,6 +14,7 @@ from rayfleet.apiserver.kind import Kind
 from rayfleet.apiserver.record import Obj, Record
 from rayfleet.apiserver.scale import scale_of
 from rayfleet.apiserver.schema import StructuralSchema
+from rayfleet.apiserver.schema_keywords import prune_schemas
 from rayfleet.apiserver.shapes import DEFINITION
 
 if TYPE_CHECKING:
@@ -83,11 +84,16 @@ def definition_kind() -> Kind:
         subresources=("status",),
         counts_generations=True,
         tables={"": TABLES[DEFINITIONS]},
-        shape=DEFINITION.prune,
+        shape=_pruned,
         default=_default,
         check=check_definition,
         admit=_establish,
     )
+
+
+def _pruned(definition: Obj) -> list[str]:
+    unknown = DEFINITION.prune(definition)
+    return prune_schemas(definition) + unknown
 
 
 def _default(obj: Obj) -> None:

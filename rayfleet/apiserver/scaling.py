@@ -6,9 +6,14 @@ from aiohttp import web
 
 from rayfleet.apiserver import writing
 from rayfleet.apiserver.call import Answer, Call
+from rayfleet.apiserver.form import partial
+from rayfleet.apiserver.kind import Column
 from rayfleet.apiserver.patching import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, patched
 from rayfleet.apiserver.record import Obj, Record, encode
 from rayfleet.apiserver.status_error import unsupported_media
+from rayfleet.apiserver.table import NAME, age, head_of
+
+COLUMNS = (NAME, Column("Desired", "integer"), Column("Available", "integer"), Column("Age", "date"))
 
 
 def get_scale(call: Call) -> web.Response:
@@ -41,7 +46,19 @@ def _write(call: Call, record: Record, edit: writing.Edit) -> Answer:
 
 def _answer(call: Call, record: Record) -> web.Response:
     assert call.kind.scale is not None
-    return call.respond(encode(call.kind.scale.of(record.decode())))
+    scale = call.kind.scale.of(record.decode())
+    return call.respond(encode(_table(call, scale) if call.form.kind == "Table" else scale))
+
+
+def _table(call: Call, scale: Obj) -> Obj:
+    meta = scale["metadata"]
+    cells = [
+        meta["name"],
+        scale["spec"].get("replicas", 0),
+        scale["status"]["replicas"],
+        age(meta.get("creationTimestamp"), call.api.clock()),
+    ]
+    return head_of(COLUMNS, {"resourceVersion": meta["resourceVersion"]}) | {"rows": [{"cells": cells, "object": partial(scale)}]}
 
 
 def _found(call: Call) -> Record:

@@ -28,6 +28,7 @@ _COPIED = (
     "maxProperties",
     "multipleOf",
 )
+_SIZES = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _LISTS = ("allOf", "anyOf", "oneOf")
 UNCHECKED = Cause(
     "<nil>",
@@ -124,9 +125,18 @@ def _compiled(schema: Obj) -> Any:
     return jsonschema_rs.Draft7Validator(plain, pattern_options=pattern.options(), validate_formats=True, formats=_FORMATS)
 
 
+def _copied(schema: Obj) -> Obj:
+    """A definition may ask for less than nothing, which the validator does not take."""
+    result = {name: schema[name] for name in _COPIED if schema.get(name) is not None}
+    result |= {name: max(0, result[name]) for name in _SIZES if name in result}
+    if result.get("multipleOf", 1) <= 0:
+        del result["multipleOf"]
+    return result
+
+
 def _json_schema(schema: Obj) -> Obj:
     """JSON Schema of the same meaning: nullable, int-or-string and OpenAPI's boolean exclusive bounds translated."""
-    result = {name: schema[name] for name in _COPIED if schema.get(name) is not None}
+    result = _copied(schema)
     nullable = bool(schema.get("nullable"))
     if result.get("pattern"):
         result["pattern"] = pattern.linear(result["pattern"])
@@ -155,16 +165,16 @@ def _json_schema(schema: Obj) -> Obj:
     for name in _LISTS:
         if schema.get(name):
             result[name] = [_json_schema(child) for child in schema[name]]
-    if schema.get("type") == "integer" and (bits := _INTEGERS.get(schema.get("format") or "")):
+    if schema.get("type") == "integer":
+        bits = _INTEGERS.get(schema.get("format") or "", 64)
         # After those of the schema itself, so that it is known for one that it has not.
         result["allOf"] = [*result.get("allOf", ()), {"minimum": -(2 ** (bits - 1)), "maximum": 2 ** (bits - 1) - 1}]
     return result
 
 
 def _causes(found: Found) -> list[Cause]:
-    error, cause = found.error, _cause(found)
-    value = _at(found.value, error.instance_path)
-    if error.kind.name == "type" and "integer" in error.kind.types and "string" not in error.kind.types and isinstance(value, float):
+    cause = _cause(found)
+    if cause.reason == "FieldValueTypeInvalid" and cause.message.endswith('must be of type integer: "number"'):
         # Its range is checked as well, and told of without a place.
         return [cause, _nowhere(f"Checked value must be of type integer (default format) in {cause.field}")]
     return [cause]
@@ -189,6 +199,8 @@ def _cause(found: Found) -> Cause:
     if kind in ("maxItems", "maxProperties"):
         return Cause(path, "FieldValueTooMany", f"Too many: {len(value)}: must have at most {error.kind.limit} items")
     if kind in ("minimum", "maximum") and _at(schema, list(error.schema_path)) is _MISSING:
+        if _at(schema, [*list(error.schema_path)[:-3], "format"]) not in _INTEGERS:
+            return _type_cause(path, value, ["integer"])
         return _format_cause(path, value, next(name for name, bits in _INTEGERS.items() if abs(error.kind.limit) <= 2 ** (bits - 1)))
     shown = len(value) if kind in ("minItems", "minProperties") else value
     return invalid_value(path, shown, f"{path} in body {_sentence(error, kind, schema)}")

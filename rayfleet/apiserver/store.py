@@ -11,8 +11,11 @@ import msgspec
 
 from rayfleet.apiserver.journal import Damaged, Journal, Row
 from rayfleet.apiserver.record import ADDED, DELETED, MODIFIED, Change, Obj, Record, encode
+from rayfleet.apiserver.status_error import StatusError
 from rayfleet.apiserver.window import Window
 
+OBJECT_LIMIT = 3 << 19
+"""bytes of JSON; as etcd has it for what Kubernetes stores"""
 Fields = Callable[[str, Obj], dict[str, str]]
 
 
@@ -103,11 +106,14 @@ class Store:
         return [record for record in found if record is not None]
 
     def put(self, resource: str, namespace: str, name: str, obj: Obj) -> Record:
-        """Creates or replaces; sets metadata.resourceVersion in `obj`."""
+        """Creates or replaces; sets metadata.resourceVersion in `obj`. Raises StatusError 500 for what is too large."""
         previous = self.get(resource, namespace, name)
+        obj["metadata"]["resourceVersion"] = str(self.version + 1)
+        data = encode(obj)
+        if len(data) > OBJECT_LIMIT:
+            raise StatusError(500, "", "etcdserver: request is too large")
         self.version += 1
-        obj["metadata"]["resourceVersion"] = str(self.version)
-        record = self._indexed(resource, namespace, name, self.version, encode(obj), obj)
+        record = self._indexed(resource, namespace, name, self.version, data, obj)
         if previous is not None:
             self._forget(previous)
         self._keep(record)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -27,11 +27,15 @@ def table_of(served: Served) -> Table:
 
 
 def table_head(served: Served, meta: Obj) -> Obj:
-    columns = [
+    return head_of(table_of(served).columns, meta)
+
+
+def head_of(columns: Sequence[Column], meta: Obj) -> Obj:
+    told = [
         {"name": column.name, "type": column.type, "format": column.format, "description": column.description, "priority": column.priority}
-        for column in table_of(served).columns
+        for column in columns
     ]
-    return {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "columnDefinitions": columns, "rows": []}
+    return {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "columnDefinitions": told, "rows": []}
 
 
 def rows(served: Served, records: Iterable[Record], now: float) -> Iterator[tuple[list[Any], Record]]:

@@ -38,10 +38,11 @@ conflicts, server-side apply, garbage, finalizers, watches, leader election.
 Bodies of at most 3 MiB and 200 objects in one another (Kubernetes: 10,000), which have to be there within a minute; compressed ones are not
 opened. Writes of more than 64 KiB, sent or stored, are worked on in two threads beside the loop, and begun again, at most five times, when
 another write was faster (then 409); others are answered meanwhile. A refusal tells 1,000 faults (Kubernetes: all); what YAML names again
-may come to 1,000,000 values. URLs and headers have at most 256 KiB (Kubernetes: 1 MiB). All CEL rules that judge one write
-have 1,000,000 units, as Kubernetes gives each; patterns are searched in linear time. Where the disk refuses a write, nothing of it stays,
-the writer is told (500), and reads go on. A damaged state file is not served: the log, and `rayfleet up`, say how to restore it; a copy is
-made at each start (up to 64 MiB).
+may come to 1,000,000 values. An object has at most 1.5 MiB of JSON, the values of a ConfigMap or Secret 1 MiB, as in Kubernetes. A watch is
+given up that takes nothing for a minute or is 64 MiB behind. URLs and headers have at most 256 KiB (Kubernetes: 1 MiB). All CEL rules
+that judge one write have 1,000,000 units, as Kubernetes gives each; patterns are searched in linear time. Where the disk refuses a write,
+nothing of it stays, the writer is told (500), and reads go on. A damaged state file is not served: the log, and `rayfleet up`, say how to
+restore it; a copy is made at each start (up to 64 MiB).
 
 ## How it is compared
 

@@ -155,8 +155,12 @@ class Normal:
 
 
 def _keep_applied(meta: dict[str, Any], field: str) -> None:
-    """Which manager updated which field is kept by the embedded API only beside what was applied, and told more coarsely."""
-    meta[field] = [entry for entry in meta[field] or () if entry.get("operation") == "Apply"]
+    """Which manager updated which field is kept by the embedded API only beside what was applied, and told more coarsely.
+
+    In the order of names: a server's own begins with the second in which each applied last.
+    """
+    kept = [entry for entry in meta[field] or () if entry.get("operation") == "Apply"]
+    meta[field] = sorted(kept, key=lambda entry: (entry.get("manager", ""), entry.get("subresource", "")))
     if not meta[field]:
         del meta[field]
 

@@ -63,6 +63,16 @@ PURPOSES: tuple[Difference, ...] = (
         "The sentences of Go's parsers are not imitated; code and reason are the same.",
     ),
     Difference(
+        ("objects-too-large",),
+        ("[2].body.message",),
+        "What is more than 1.5 MiB as JSON is refused in one sentence, and in Kubernetes by the way on which it fails.",
+    ),
+    Difference(
+        ("odd-yaml",),
+        ("*.headers.Warning",),
+        "Of keys that stand twice in YAML the last one counts, and nobody is warned: kubectl sends JSON, of which it is told.",
+    ),
+    Difference(
         ("rules-too-costly-refused",),
         ("*",),
         "What a rule may cost is not estimated, but counted when it runs: all rules that judge one write have 1,000,000 units.",

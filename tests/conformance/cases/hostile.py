@@ -28,6 +28,10 @@ def nested(member: str, depth: int = MANY) -> bytes:
     )
 
 
+def long_keys(count: int) -> dict[str, str]:
+    return {f"k{number:0249}": "" for number in range(count)}
+
+
 def copies(count: int) -> list[dict[str, Any]]:
     """Each doubles what there is."""
     return [{"op": "copy", "from": "/data", "path": "/data/x"}] * count
@@ -37,7 +41,7 @@ def asked(name: str, *changes: Any) -> Any:
     """A definition with something in it that is not what it should be: `changes` are (where, what)."""
     bodies = []
     for number, (where, what) in enumerate(changes):
-        body = definition("land.example", f"odds{number}", "Odd", schema={"type": "object", "properties": {"spec": OPEN}})
+        body = definition("land.example", f"odds{number}", "Odd", schema={"type": "object", "properties": {"spec": {**OPEN}}})
         place: Any = body["spec"] if where and where[0] in ("names", "scope", "group", "conversion") else body["spec"]["versions"][0]
         for step in where[:-1]:
             place = place.setdefault(step, {})
@@ -94,6 +98,15 @@ CASES = [
         patch(f"{m.CONFIGMAPS}/kube-root-ca.crt", {"data": {"k": "x" * (3 << 20)}}),
         get(f"{m.CONFIGMAPS}/large"),
     ),
+    case(
+        "objects-too-large",
+        post(m.CONFIGMAPS, m.configmap("values", {"k": "x" * ((1 << 20) + 1)})),
+        post(m.CONFIGMAPS, m.configmap("keys", long_keys(7_000))),
+        post(m.CONFIGMAPS, m.configmap("more", long_keys(11_000))),
+        post(m.CONFIGMAPS, m.configmap("grows", long_keys(4_000)), unseen=True),
+        patch(f"{m.CONFIGMAPS}/grows", {"data": long_keys(8_000)}),
+        get(f"{m.CONFIGMAPS}?fieldSelector=metadata.name=keys"),
+    ),
     case("deep-json", post(m.CONFIGMAPS, nested("data")), post(m.BOATS, nested("spec")), get(f"{m.BOATS}/deep")),
     case("deep-patch", post(m.CONFIGMAPS, m.configmap("a")), patch(f"{m.CONFIGMAPS}/a", nested("data"))),
     case(
@@ -108,6 +121,7 @@ CASES = [
         "numbers-too-large",
         post(m.PODS, b'{"metadata":{"name":"n"},"spec":{"containers":[{"name":"a","image":"a"}],"priority":1' + b"0" * 30 + b"}}"),
         post(m.CONFIGMAPS, b'{"metadata":{"name":"n","generation":1e999}}'),
+        post(m.BOATS, b'{"apiVersion":"sea.example/v1","kind":"Boat","metadata":{"name":"n"},"spec":{"length":1180591620717411303424}}'),
     ),
     case(
         "odd-names",
@@ -144,6 +158,8 @@ CASES = [
                 "metadata: {name: y4}\ndata: !!set {a, b}",
                 "metadata: {name: y5}\n---\nmetadata: {name: y6}\n",
                 "metadata: {name: y7}\ndata: {a: yes, b: on, c: ~, d: 0o7}",
+                "metadata: {name: y15}\ndata: {a: b, a: c}",
+                "metadata: {name: y16}\na: &a {" + ", ".join(f"k{n}: 1" for n in range(1000)) + "}\nb:\n" + "- {<<: *a}\n" * 5000,
                 "metadata: {name: y8, labels: {a: 1:30}}",
                 "metadata: {name: y9}\ndata: {? [a] : b}",
                 "metadata: &m {name: y11}\ndata: {<<: {b: c}, a: b}",
@@ -160,6 +176,12 @@ CASES = [
         get(m.PODS, headers={"Authorization": "Bearer"}),
     ),
     asked("columns-that-lead-nowhere", *map(column, PATHS)),
+    asked(
+        "definition-keywords",
+        *(((*SCHEMA, "properties", "spec", name), -1) for name in ("maxLength", "maxItems", "minProperties", "multipleOf")),
+        ((*SCHEMA, "properties", "spec", "unheard"), "of"),
+        (("unheard",), "of"),
+    ),
     asked(
         "rules-without-an-end",
         ruled("self == 'a'" + " || self == 'a'" * 8_000),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conformance.case import APPLY, JSON_PATCH, STRATEGIC, case, delete, get, patch, post, put
+from tests.conformance.case import APPLY, JSON_PATCH, STRATEGIC, TABLE, case, delete, get, patch, post, put
 from tests.conformance.cases import manifests as m
 from tests.conformance.definitions import definition
 
@@ -67,6 +67,7 @@ CASES = [
         put(f"{F}/scale?dryRun=All", scale(8)),
         get(f"{F}/scale"),
     ),
+    ferries("table-of-a-scale", get(f"{F}/scale", headers={"Accept": TABLE})),
     ferries(
         "scale-is-patched",
         patch(f"{F}/scale", {"spec": {"replicas": 4}}),
