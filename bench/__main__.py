@@ -7,6 +7,7 @@ import sys
 
 BENCHES = (
     "apiserver",
+    "hostile",
     "plan",
     "autoscaling",
     "writes",
