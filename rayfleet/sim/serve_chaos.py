@@ -35,7 +35,7 @@ class ServeChaos(Chaos):
     def __init__(self, world: World, dice: Random, wanted: Obj, rules: ServeRules, *, gentle: bool) -> None:
         super().__init__(world, dice, wanted, GENTLE if gentle else ODDS)
         self.rules = rules
-        rules.hindered = lambda: self.quota or self.broken
+        rules.hindered = lambda: self.quota or self.broken or bool(world.nodes.down)
         scaled = {name: True for name in wanted["spec"]["rayClusterConfig"] if name == AUTOSCALED}
         self.revisions = tuple(revision(rev, **scaled) for rev in (None, "2", "3"))
         numbers = tuple(cluster_spec(group(replicas=number, minReplicas=1), **scaled) for number in (1, 2, 3))

@@ -51,7 +51,7 @@ class ServeRules(Judge):
         self.served: dict[str, float] = {}
         self.requests = 0
         self.opened = False
-        self.hindered: Callable[[], bool] = lambda: False  # a quota, or a spec that is spoilt: nobody recovers meanwhile
+        self.hindered: Callable[[], bool] = lambda: False  # a quota, a spoilt spec, a node that is away: nobody recovers meanwhile
         super().__init__(world)
         put = world.rays.serve.put
 
