@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rayfleet.api.excerpt import LIMIT, encoded
 from rayfleet.apiserver.metadata import check_key
 from rayfleet.apiserver.record import Obj
 from rayfleet.apiserver.status_error import Cause, invalid_value, required
@@ -88,7 +89,7 @@ def check(obj: Obj, old: Obj | None) -> list[Cause]:
         field = {"reportingComponent": "reportingController"}.get(name, name)
         causes += [] if obj.get(name) else [required(field)]
         causes += check_key(field, obj.get(name) or "") if name == "reportingComponent" else []
-    if len(obj.get("message") or "") > 1024:
+    if len(encoded(obj.get("message") or "")) > LIMIT:
         causes.append(invalid_value("message", "", "can have at most 1024 characters"))
     if obj.get("type") not in ("Normal", "Warning"):
         causes.append(invalid_value("type", "", f"has invalid value: {obj.get('type') or ''}"))

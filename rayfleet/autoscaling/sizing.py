@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
+from rayfleet.api.excerpt import clip
 from rayfleet.api.meta import RAYCLUSTERS, Condition
 from rayfleet.autoscaling.observed import Observed, Settled
 from rayfleet.autoscaling.values import Decision, State
 from rayfleet.planning.actions import Resize, Subject
 from rayfleet.planning.clock import rfc3339
 from rayfleet.planning.conditions import find, settle
-from rayfleet.planning.events import clip
 from rayfleet.planning.plan import Call, Event, Plan, StatusWrite
 
 SCOPE = "replicas"

@@ -9,6 +9,7 @@ import time
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from rayfleet.api.excerpt import clip
 from rayfleet.api.meta import EVENTS, PODS, ObjectMeta, Resource
 from rayfleet.kube.client import Client
 from rayfleet.kube.errors import ApiError, NotFound
@@ -17,7 +18,6 @@ from rayfleet.kubelet.objects import Pod
 log = logging.getLogger(__name__)
 COUNTED_EVERY = 60.0  # seconds: a repeated sentence costs at most one write in this time
 USUAL = ("Unhealthy",)  # every Pod with a probe is so for its first seconds
-LONGEST_NOTE = 1024  # characters; the API refuses more
 
 
 class Object(Protocol):
@@ -70,7 +70,7 @@ class Events:
             "reportingInstance": self.instance,
             "action": reason,
             "reason": reason,
-            "note": note[:LONGEST_NOTE],
+            "note": clip(note),
             "type": kind,
             "regarding": {"apiVersion": of.api_version, "kind": of.kind, "namespace": meta.namespace, "name": meta.name, "uid": meta.uid},
         }

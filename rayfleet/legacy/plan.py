@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rayfleet.api import labels
 from rayfleet.api.decode import Undecodable
+from rayfleet.api.excerpt import clip
 from rayfleet.api.legacy.resource import FINALIZER, KOPF
 from rayfleet.api.meta import OLD_RAYCLUSTERS, PODS, RAYCLUSTERS, SERVICES
 from rayfleet.api.raycluster import RayCluster
@@ -20,7 +21,6 @@ from rayfleet.planning.finalizer import released
 from rayfleet.planning.plan import Event, Plan
 
 NOTE_SCOPE = "adoption"
-MESSAGE_LIMIT = 1024
 
 
 def plan(observed: Observed) -> Plan:
@@ -46,13 +46,13 @@ def plan(observed: Observed) -> Plan:
 def refuse(observed: Observed, faults: tuple[str, ...]) -> Plan:
     """Leave everything as it is and say what is wrong, when it has come to that."""
     known = observed.old.status.phase == ERROR
-    told = () if known else (Event("Warning", "InvalidRayClusterSpec", "; ".join(faults)[:MESSAGE_LIMIT], "Validate"),)
+    told = () if known else (Event("Warning", "InvalidRayClusterSpec", clip("; ".join(faults)), "Validate"),)
     return Plan((), status_write(observed, ERROR), None, told)
 
 
 def events(cluster: RayCluster | Undecodable | None, asked: Wanted) -> tuple[Event, ...]:
     """What was lost in the conversion is told when the cluster is made."""
-    return tuple(Event("Warning", "NotConverted", told[:MESSAGE_LIMIT], "Create") for told in asked.told) if cluster is None else ()
+    return tuple(Event("Warning", "NotConverted", clip(told), "Create") for told in asked.told) if cluster is None else ()
 
 
 def forgotten(observed: Observed) -> Iterator[Fence]:

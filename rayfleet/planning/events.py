@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rayfleet.api.excerpt import clip
 from rayfleet.planning.actions import Action, AddFinalizer, Create, Delete, Fence, Patch, RemoveFinalizer, Resize
 from rayfleet.planning.plan import Event
 
 NAMES_TOLD = 3
 Told = AddFinalizer | RemoveFinalizer | Create | Patch | Delete
-NOTE_LIMIT = 1024
 
 
 def sentences(actions: Iterable[Action]) -> tuple[Event, ...]:
@@ -49,8 +49,3 @@ def verb(action: Told) -> str:
 
 def past(action: Told) -> str:
     return {Create: "Created", Patch: "Updated", Delete: "Deleted", AddFinalizer: "Held", RemoveFinalizer: "Released"}[type(action)]
-
-
-def clip(text: str) -> str:
-    """The API refuses notes of more than 1,024 characters."""
-    return text if len(text) <= NOTE_LIMIT else text[: NOTE_LIMIT - 3] + "..."

@@ -7,9 +7,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from rayfleet.api.excerpt import tail
 from rayfleet.api.meta import Key
-
-TEXT_LIMIT = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,5 +155,4 @@ def complaint(answer: Any) -> str:
 
 def plain(content: bytes) -> str:
     """The end of an error's text: of a traceback the last line says most."""
-    text = content.decode(errors="replace").strip()
-    return text if len(text) <= TEXT_LIMIT else "..." + text[-(TEXT_LIMIT - 3) :]
+    return tail(content.decode(errors="replace"))

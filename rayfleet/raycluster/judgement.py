@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rayfleet.api import labels
+from rayfleet.api.excerpt import clip
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import Condition
 from rayfleet.api.names import account_name, head_stem, worker_stem
@@ -26,7 +27,6 @@ from rayfleet.raycluster.observed import Observed
 from rayfleet.raycluster.protection import token_replaced
 from rayfleet.raycluster.workers import scope, wanted_replicas
 
-MESSAGE_LIMIT = 1024
 AUTOSCALING = "Autoscaling"
 REPLICA_FAILURES = {
     "FailedToCreateHeadPod": "FailedCreateHeadPod",
@@ -65,7 +65,7 @@ def head_ready(observed: Observed) -> Condition:
     if head.ready:
         return Condition("HeadPodReady", "True", "HeadPodRunningAndReady")
     reason, message = not_ready(head)
-    return Condition("HeadPodReady", "False", reason, message[:MESSAGE_LIMIT])
+    return Condition("HeadPodReady", "False", reason, clip(message))
 
 
 def provisioned(observed: Observed, cluster: RayCluster) -> Condition:
@@ -101,7 +101,7 @@ def replica_failure(observed: Observed, cluster: RayCluster) -> Condition | None
         return None
     failures.sort(key=lambda failure: failure.event not in REPLICA_FAILURES)
     reason = REPLICA_FAILURES.get(failures[0].event, failures[0].event)
-    return Condition("ReplicaFailure", "True", reason, nameless(failures[0], cluster.metadata.name)[:MESSAGE_LIMIT])
+    return Condition("ReplicaFailure", "True", reason, clip(nameless(failures[0], cluster.metadata.name)))
 
 
 def nameless(failure: Backoff, cluster: str) -> str:
@@ -131,7 +131,7 @@ def is_missed(observed: Observed, cluster: RayCluster, failure: Backoff) -> bool
 
 def valid(faults: Sequence[Fault]) -> Condition:
     if faults:
-        return Condition("Valid", "False", "InvalidSpec", "; ".join(map(str, faults))[:MESSAGE_LIMIT])
+        return Condition("Valid", "False", "InvalidSpec", clip("; ".join(map(str, faults))))
     return Condition("Valid", "True", "SpecAccepted")
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from rayfleet.api import labels
 from rayfleet.api.decode import Undecodable
+from rayfleet.api.excerpt import clip
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import RAYCRONJOBS, RAYJOBS
 from rayfleet.api.names import cron_job_name
@@ -28,7 +29,6 @@ from rayfleet.resources.ownership import owned_by
 
 SCOPE, REMOVAL_SCOPE = "job", "removal"
 JOB = Subject("RayJob", "RayJobs")
-MESSAGE_LIMIT = 1024
 
 
 def plan(observed: Observed) -> Plan:
@@ -52,7 +52,7 @@ def decided(observed: Observed) -> Plan:
     cron = observed.cron
     faults = faults_of(observed)
     if faults or isinstance(cron, Undecodable):
-        return Plan(events=(Event("Warning", "InvalidRayCronJobSpec", "; ".join(map(str, faults))[:MESSAGE_LIMIT], "Validate"),))
+        return Plan(events=(Event("Warning", "InvalidRayCronJobSpec", clip("; ".join(map(str, faults))), "Validate"),))
     jobs = tuple(job for job in observed.jobs if isinstance(job, RayJob))
     removals = [remove(job, "the history is longer than its limit") for job in policy.surplus(cron.metadata, jobs)]
     if cron.spec.suspend:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rayfleet.api import labels
 from rayfleet.api.decode import Undecodable
+from rayfleet.api.excerpt import clip
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import RAYJOBS
 from rayfleet.api.raycluster import OTHER_MANAGER
@@ -21,7 +22,7 @@ from rayfleet.rayjob.findings import begins, find, state_of
 from rayfleet.rayjob.hindrance import of_submitter
 from rayfleet.rayjob.observed import Observed
 from rayfleet.rayjob.states import Effect, State, Step
-from rayfleet.rayjob.status import MESSAGE_LIMIT, after_failure, clipped, status_write
+from rayfleet.rayjob.status import after_failure, status_write
 from rayfleet.rayjob.tries import Try, left_over, next_number, parse_tries, written
 
 TRIES_SCOPE = "tries"
@@ -61,7 +62,7 @@ def faults_of(observed: Observed) -> tuple[Fault, ...]:
 
 def unread(observed: Observed, job: Undecodable) -> Plan:
     """Whatever runs is left alone: nobody knows what was meant."""
-    text = "; ".join(map(str, job.faults))[:MESSAGE_LIMIT]
+    text = clip("; ".join(map(str, job.faults)))
     said = {"reason": "ValidationFailed", "message": text}
     if all(job.report.get(name) == value for name, value in said.items()):
         return Plan()
@@ -98,7 +99,7 @@ def recorded(job: RayJob) -> Fence | None:
 
 def told(job: RayJob, step: Step, faults: Sequence[Fault]) -> tuple[Event, ...]:
     if step.state is State.INVALID:
-        return (invalid("; ".join(map(str, faults))[:MESSAGE_LIMIT]),)
+        return (invalid(clip("; ".join(map(str, faults)))),)
     if step.state is State.RETRYING:
         return (Event("Warning", "RetryingRayJob", f"try {job.status.failed + 1} has failed ({step.reason}): another one follows"),)
     return ()
@@ -106,7 +107,7 @@ def told(job: RayJob, step: Step, faults: Sequence[Fault]) -> tuple[Event, ...]:
 
 def hindered(observed: Observed, step: Step, status: StatusWrite | None) -> tuple[Event, ...]:
     """Of a submitter that cannot start, in the moment in which the status comes to say so: in its words."""
-    found = clipped(of_submitter(observed)) if step.state is State.INITIALIZING and status is not None else ""
+    found = clip(of_submitter(observed)) if step.state is State.INITIALIZING and status is not None else ""
     if status is None or not found or status.patch.get("message") != found:
         return ()
     return (Event("Warning", "FailedToStartRayJobSubmitter", found),)

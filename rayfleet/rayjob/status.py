@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from rayfleet.api.excerpt import clip, tail
 from rayfleet.api.fault import Fault
 from rayfleet.api.labels import CLUSTER
 from rayfleet.api.names import job_cluster_name, submission_id
@@ -27,7 +28,6 @@ from rayfleet.resources.env import head_host
 from rayfleet.resources.pod_template import head_service_of
 from rayfleet.resources.services import dashboard_port
 
-MESSAGE_LIMIT = 1024
 QUIET = frozenset({"message", "rayClusterStatus", "dashboardURL", "observedGeneration"})
 """What is brought up to date when something else changes; alone it is no news."""
 COUNTED_FROM = ("startTime", "endTime", "jobStatusCheckFailureStartTime")
@@ -38,7 +38,7 @@ def status_write(observed: Observed, job: RayJob, step: Step, faults: Sequence[F
     before: dict[str, Any] = msgspec.to_builtins(job.status)
     after = AFTER[step.state](observed, job, step) if step.state in AFTER else dict(before)
     if step.state is State.INVALID:
-        after = {**before, "reason": step.reason, "message": clipped("; ".join(map(str, faults)))}
+        after = {**before, "reason": step.reason, "message": clip("; ".join(map(str, faults)))}
     after |= {"jobDeploymentStatus": str(step.state), "observedGeneration": job.metadata.generation} | put_right(observed, after)
     return written(job, before, {name: value for name, value in after.items() if value not in ("", 0, {}, None)})
 
@@ -73,7 +73,7 @@ def is_trouble(before: Mapping[str, Any], patch: Mapping[str, Any]) -> bool:
 def initializing(observed: Observed, job: RayJob, step: Step) -> dict[str, Any]:
     if job.status.job_deployment_status == State.INITIALIZING:
         kept = as_it_is(job)
-        return kept | {"message": clipped(hindrance(observed, job))} | cluster_fields(observed, job) | not_taken(observed, job)
+        return kept | {"message": clip(hindrance(observed, job))} | cluster_fields(observed, job) | not_taken(observed, job)
     return begun(observed, job)
 
 
@@ -94,7 +94,7 @@ def begun(observed: Observed, job: RayJob) -> dict[str, Any]:
         "startTime": status.start_time if same else rfc3339(start),
         "succeeded": status.succeeded,
         "failed": status.failed,
-        "message": clipped(hindrance(observed, job)) if job.spec.cluster_selector else "",
+        "message": clip(hindrance(observed, job)) if job.spec.cluster_selector else "",
     }
 
 
@@ -145,7 +145,7 @@ def word_fields(observed: Observed, job: RayJob) -> dict[str, Any]:
         word = "RUNNING"
     times = {"startTime": time_of(info.start_time), "endTime": time_of(info.end_time)}
     said = {"jobStatus": word, "rayJobInfo": {name: value for name, value in times.items() if value}}
-    return said | {"message": last_lines(info.message or "")} if word == info.status else said
+    return said | {"message": tail(info.message or "")} if word == info.status else said
 
 
 def time_of(milliseconds: int | None) -> str:
@@ -182,7 +182,7 @@ def failure(observed: Observed, job: RayJob, step: Step) -> dict[str, Any]:
     said = {"jobStatus": word, "failed": job.status.failed + 1, "reason": step.reason}
     if step.reason == "JobStatusCheckTimeoutExceeded":
         said["jobStatusCheckFailureStartTime"] = rfc3339(deadlines.silent_since(observed, job) or observed.now)
-    return said if step.reason == "AppFailed" else said | {"message": clipped(story(observed, job, step.reason))}
+    return said if step.reason == "AppFailed" else said | {"message": clip(story(observed, job, step.reason))}
 
 
 def ended(observed: Observed, job: RayJob) -> dict[str, Any]:
@@ -257,13 +257,3 @@ def refusal(observed: Observed) -> str:
     failed = observed.submitter.failure if observed.submitter else None
     known = "Ray knows of no such job" if observed.word and isinstance(observed.word.answer, NotFound) else "Ray does not say why"
     return f"its submitter has ended ({failed}), and {known}" if failed else f"its submitter has ended, and {known}"
-
-
-def last_lines(text: str) -> str:
-    """The end of a text: of an error the last line says most."""
-    text = text.strip()
-    return text if len(text) <= MESSAGE_LIMIT else "..." + text[-(MESSAGE_LIMIT - 3) :]
-
-
-def clipped(text: str) -> str:
-    return text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 3] + "..."

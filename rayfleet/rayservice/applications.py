@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rayfleet.api.excerpt import tail
 from rayfleet.api.rayservice import ApplicationStatus, RayService, ServeDeploymentStatus
-from rayfleet.ray.answer import plain
 from rayfleet.rayservice.observed import Member
 from rayfleet.rayservice.serve import details_of
 
@@ -24,10 +24,6 @@ def applications_of(service: RayService, member: Member) -> Mapping[str, Applica
 
 def application_of(found: Any) -> ApplicationStatus:
     deployments = {
-        name: ServeDeploymentStatus(status=each.status, message=cut(each.message)) for name, each in sorted(found.deployments.items())
+        name: ServeDeploymentStatus(status=each.status, message=tail(each.message)) for name, each in sorted(found.deployments.items())
     }
-    return ApplicationStatus(status=found.status, message=cut(found.message), serve_deployment_statuses=deployments)
-
-
-def cut(text: str) -> str:
-    return plain(text.encode())
+    return ApplicationStatus(status=found.status, message=tail(found.message), serve_deployment_statuses=deployments)

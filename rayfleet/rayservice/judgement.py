@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from rayfleet.api.excerpt import clip
 from rayfleet.api.fault import Fault
 from rayfleet.api.meta import Condition
 from rayfleet.api.rayservice import ApplicationStatus, RayService
@@ -16,7 +17,6 @@ from rayfleet.rayservice.route import is_incremental, judged
 from rayfleet.rayservice.silence import last_line, silent
 from rayfleet.rayservice.suspension import is_complete
 
-MESSAGE_LIMIT = 1024
 FAILED = ("DEPLOY_FAILED", "UNHEALTHY")
 
 Applications = Mapping[str, ApplicationStatus]
@@ -33,9 +33,7 @@ def conditions(observed: Observed, service: RayService, roles: Roles, applicatio
 
 
 def shortened(condition: Condition) -> Condition:
-    text = condition.message
-    kept = text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 3] + "..."
-    return Condition(condition.type, condition.status, condition.reason, kept)
+    return Condition(condition.type, condition.status, condition.reason, clip(condition.message))
 
 
 def ready_of(observed: Observed, service: RayService, roles: Roles, applications: Applications, endpoints: int) -> Condition:

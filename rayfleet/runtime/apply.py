@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rayfleet.api.excerpt import clip
 from rayfleet.api.meta import Key, ObjectMeta, Resource
 from rayfleet.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from rayfleet.planning.actions import Action, Create, Delete, Fence, Place
-from rayfleet.planning.events import clip, sentences
+from rayfleet.planning.events import sentences
 from rayfleet.planning.plan import Event, Plan, StatusWrite
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock

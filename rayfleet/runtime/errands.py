@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable, Iterable
 from functools import partial
 
+from rayfleet.api.excerpt import clip
 from rayfleet.api.meta import Key, ObjectMeta, Resource
 from rayfleet.permit import Shut, permitted
-from rayfleet.planning.events import clip
 from rayfleet.planning.plan import Call, Event
 from rayfleet.runtime.backoffs import Backoffs
 from rayfleet.runtime.clock import SYSTEM, Clock

@@ -59,8 +59,10 @@ CASES = [
         post(m.NEW_EVENTS, {**NEW, "action": ""}),
         post(m.NEW_EVENTS, {**NEW, "reportingController": ""}),
         post(m.NEW_EVENTS, {**NEW, "note": "x" * 1025}),
+        post(m.NEW_EVENTS, {**NEW, "note": "ж" * 513}),
         post(m.NEW_EVENTS, {**NEW, "type": "Loud"}),
         post(m.NEW_EVENTS, {**NEW, "eventTime": None}),
     ),
+    case("new-events-are-measured-in-bytes", post(m.NEW_EVENTS, {**NEW, "note": "ж" * 512})),
     case("new-events-change-their-series-alone", post(m.NEW_EVENTS, NEW), patch(f"{m.NEW_EVENTS}/new", {"note": "other"})),
 ]
