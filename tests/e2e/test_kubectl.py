@@ -1,12 +1,8 @@
-"""A Ray job on a real control plane, by kubectl alone; what is typed and what is answered stands in kubectl.golden.
-
-RAYFLEET_UPDATE_TRANSCRIPTS=1 writes the file anew.
-"""
+"""A Ray job on a real control plane, by kubectl alone; what is typed and what is answered stands in kubectl.golden."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import urllib.request
@@ -17,12 +13,12 @@ import pytest
 
 from testbed.build import binary
 from tests.e2e.servers import Kubernetes, Site
+from tests.golden import recorded
 from tests.local.ray import group, ray_cluster
 
 pytestmark = [pytest.mark.e2e, pytest.mark.ray, pytest.mark.namespaces, pytest.mark.testbed]
 
 GOLDEN = Path(__file__).with_name("kubectl.golden")
-UPDATE = bool(os.environ.get("RAYFLEET_UPDATE_TRANSCRIPTS"))
 SUM = "import ray; square = ray.remote(lambda n: n * n); print('sum', sum(ray.get([square.remote(n) for n in range(10)])))"
 EVENTS = "custom-columns=REASON:.reason,MESSAGE:.message"
 CHANGING = {
@@ -88,9 +84,7 @@ def test_a_job_by_kubectl_alone(site: Site) -> None:
     shell.type("delete", "raycluster", "demo")
     shell.type("wait", "--for=delete", "pod", *mine, "--timeout=60s", shown=False)
     assert shell.type("get", "pods,services,rayclusters", *mine) == ""
-    if UPDATE:
-        GOLDEN.write_text(shell.transcript)
-    assert shell.transcript == GOLDEN.read_text()
+    assert shell.transcript == recorded(GOLDEN, shell.transcript)
 
 
 def forward(shell: Session) -> None:

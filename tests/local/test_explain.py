@@ -1,11 +1,7 @@
-"""`rayfleet explain` of what is broken for real: processes of a local fleet, and what its kubelet says of them.
-
-RAYFLEET_UPDATE_TRANSCRIPTS=1 writes the transcripts anew.
-"""
+"""`rayfleet explain` of what is broken for real: processes of a local fleet, and what its kubelet says of them."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,12 +12,12 @@ import pytest
 from rayfleet.local.end import end
 from rayfleet.local.state import State
 from tests.cli.explain.plain import plain
+from tests.golden import recorded
 from tests.local.fleet import CLUSTERS, Fleet, idle_cluster, template
 from tests.local.waiting import eventually
 
 pytestmark = pytest.mark.namespaces
 HERE = Path(__file__).parent / "explain"
-UPDATE = bool(os.environ.get("RAYFLEET_UPDATE_TRANSCRIPTS"))
 
 TWICE = "python3 -m http.server 8265 & until (exec 3<> /dev/tcp/127.0.0.1/8265); do sleep 0.1; done; exec python3 -m http.server 8265"
 SECRET = {"name": "WORD", "valueFrom": {"secretKeyRef": {"name": "hub-login", "key": "word"}}}
@@ -55,10 +51,7 @@ def reason(fleet: Fleet, name: str) -> str:
 def test_processes_that_fail_are_explained(fleet: Fleet, name: str) -> None:
     eventually(lambda: reason(fleet, name) == BROKEN[name][1], 60.0, f"{name} is broken")
     text = re.sub(r" \(x\d+\)|back-off \d+s |; \d+ restarts?", "", plain(fleet.run("explain", name, code=1)))
-    path = HERE / f"{name}.golden"
-    if UPDATE:
-        path.write_text(text)
-    assert text == path.read_text()
+    assert text == recorded(HERE / f"{name}.golden", text)
 
 
 def test_an_image_of_a_version_that_is_not_installed_is_noted_and_no_fault(fleet: Fleet) -> None:

@@ -1,11 +1,7 @@
-"""RayJobs whose submitters cannot start, as stories: a change of the decisions shows as a diff of tests/transcripts/jobs/*.golden.
-
-RAYFLEET_UPDATE_TRANSCRIPTS=1 writes the files anew.
-"""
+"""RayJobs whose submitters cannot start, as stories: a change of the decisions shows as a diff of tests/transcripts/jobs/*.golden."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,10 +12,10 @@ from rayfleet.planning.clock import rfc3339
 from rayfleet.planning.plan import Plan
 from rayfleet.sim.job_life import KEY, START, Life
 from rayfleet.sim.transcript import plan_told
+from tests.golden import recorded
 from tests.rayjob.test_submitters import failed, put_pod, waiting
 
 GOLDEN = Path(__file__).parent.parent / "transcripts" / "jobs"
-UPDATE = bool(os.environ.get("RAYFLEET_UPDATE_TRANSCRIPTS"))
 RUNS = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 
 
@@ -83,9 +79,7 @@ STORIES = (image_comes, pods_fail)
 def test_the_story_is_the_recorded_one(tell: Callable[[], Told]) -> None:
     story = tell()
     path = GOLDEN / f"{tell.__name__.replace('_', '-')}.golden"
-    if UPDATE:
-        path.write_text("\n".join(story.lines) + "\n")
-    assert story.lines == path.read_text().splitlines()
+    assert story.lines == recorded(path, "\n".join(story.lines) + "\n").splitlines()
 
 
 def test_every_recorded_story_is_still_told() -> None:

@@ -1,11 +1,7 @@
-"""Incremental upgrades as stories: a change of the decisions shows as a diff of tests/transcripts/services/*.golden.
-
-RAYFLEET_UPDATE_TRANSCRIPTS=1 writes the files anew.
-"""
+"""Incremental upgrades as stories: a change of the decisions shows as a diff of tests/transcripts/services/*.golden."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +12,10 @@ from rayfleet.planning.plan import Plan
 from rayfleet.sim.service_life import Story
 from rayfleet.sim.service_specs import NOW, incremental
 from rayfleet.sim.transcript import plan_told
+from tests.golden import recorded
 from tests.rayservice.step_by_step import begin, live, second_of, spec, until
 
 GOLDEN = Path(__file__).parent.parent / "transcripts" / "services"
-UPDATE = bool(os.environ.get("RAYFLEET_UPDATE_TRANSCRIPTS"))
 
 
 class Told(Story):
@@ -118,9 +114,7 @@ def test_the_story_is_the_recorded_one(tell: Callable[[], Told]) -> None:
     live(story, 100)
     assert story.serial == before, "it never comes to rest"
     path = GOLDEN / f"{tell.__name__.replace('_', '-')}.golden"
-    if UPDATE:
-        path.write_text("\n".join(story.lines) + "\n")
-    assert story.lines == path.read_text().splitlines()
+    assert story.lines == recorded(path, "\n".join(story.lines) + "\n").splitlines()
 
 
 def test_every_recorded_story_is_still_told() -> None:

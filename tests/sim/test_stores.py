@@ -1,11 +1,7 @@
-"""State that outlives the head, as stories: what is to go goes, whatever gets in the way; also with a fault at every write.
-
-RAYFLEET_UPDATE_TRANSCRIPTS=1 writes the files anew.
-"""
+"""State that outlives the head, as stories: what is to go goes, whatever gets in the way; also with a fault at every write."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -17,10 +13,10 @@ from rayfleet.sim.leader import Pace
 from rayfleet.sim.scenarios import NAME
 from rayfleet.sim.stores import STORIES, Story, left_over
 from rayfleet.sim.world import World
+from tests.golden import recorded
 from tests.sim.test_transcripts import DISTURBED
 
 GOLDEN = Path(__file__).parent.parent / "transcripts" / "stores"
-UPDATE = bool(os.environ.get("RAYFLEET_UPDATE_TRANSCRIPTS"))
 PATIENCE = 400.0
 
 each_story = pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
@@ -50,11 +46,7 @@ def run(story: Story, seed: int = 1, *, pace: Pace | None = None, at: tuple[int,
 @each_story
 def test_the_story_is_the_recorded_one(story: Story) -> None:
     text, _ = run(story)
-    path = GOLDEN / f"{story.name}.golden"
-    if UPDATE:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-    assert text.splitlines() == path.read_text().splitlines()
+    assert text.splitlines() == recorded(GOLDEN / f"{story.name}.golden", text).splitlines()
 
 
 def test_every_recorded_story_is_still_told() -> None:

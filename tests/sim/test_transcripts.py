@@ -1,11 +1,7 @@
-"""The decisions as stories: a change of the core shows as a diff of tests/transcripts/*.golden.
-
-RAYFLEET_UPDATE_TRANSCRIPTS=1 writes the files anew.
-"""
+"""The decisions as stories: a change of the core shows as a diff of tests/transcripts/*.golden."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -15,9 +11,9 @@ from rayfleet.sim.invariants import Invariants
 from rayfleet.sim.leader import Pace
 from rayfleet.sim.scenarios import NAME, SCENARIOS, Scenario
 from rayfleet.sim.world import World
+from tests.golden import recorded
 
 GOLDEN = Path(__file__).parent.parent / "transcripts"
-UPDATE = bool(os.environ.get("RAYFLEET_UPDATE_TRANSCRIPTS"))
 SEED = 1
 DISTURBED = Pace(lag=lambda dice: dice.uniform(0.0, 0.5), latency=lambda dice: dice.uniform(0.0, 0.1), skipped=0.3, repeated=0.3)
 
@@ -38,10 +34,7 @@ def run(scenario: Scenario, world: World) -> str:
 @each_story
 def test_the_story_is_the_recorded_one(scenario: Scenario) -> None:
     text = run(scenario, World(SEED))
-    path = GOLDEN / f"{scenario.name}.golden"
-    if UPDATE:
-        path.write_text(text)
-    assert text.splitlines() == path.read_text().splitlines()
+    assert text.splitlines() == recorded(GOLDEN / f"{scenario.name}.golden", text).splitlines()
 
 
 def test_every_recorded_story_is_still_told() -> None:

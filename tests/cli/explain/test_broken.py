@@ -1,12 +1,8 @@
-"""`rayfleet explain` of broken clusters, as golden transcripts: every line of them is read by somebody in trouble.
-
-RAYFLEET_UPDATE_TRANSCRIPTS=1 writes the files anew.
-"""
+"""`rayfleet explain` of broken clusters, as golden transcripts: every line of them is read by somebody in trouble."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,9 +13,9 @@ from click.testing import Result
 from tests.cli.explain.broken import CLUSTERS, Broken
 from tests.cli.explain.plain import plain
 from tests.cli.explain.ward import Ward, ward
+from tests.golden import recorded
 
 HERE = Path(__file__).parent
-UPDATE = bool(os.environ.get("RAYFLEET_UPDATE_TRANSCRIPTS"))
 Type = Callable[..., Result]
 
 
@@ -38,10 +34,7 @@ def test_a_broken_cluster_is_explained(broken: Broken, place: Ward, invoke: Type
     result = invoke(*words)
     assert result.exit_code == broken.code, (result.output, result.exception)
     text = plain(result.output)
-    path = HERE / f"{broken.name}.golden"
-    if UPDATE:
-        path.write_text(text)
-    assert text == path.read_text()
+    assert text == recorded(HERE / f"{broken.name}.golden", text)
     assert "\x1b" not in result.output
 
     in_json = invoke(*words, "-o", "json")
